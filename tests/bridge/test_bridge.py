@@ -12,110 +12,97 @@ from mcpclient import CallToolResult, ConnectionLost, McpError, PeerError, Serve
 from mcpclient.client.events.around import Call, Proceed
 from tests.bridge.sides import bridged
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
 CANCELLED = "notifications/cancelled"
 ODD = '{ "n": 1.10, "e": 1E5, "z": -0, "s": "\\u00e9\\/", "big": 12345678901234567890123 }'
 
 
-def test_a_handshake_host_and_server_see_each_other_s_own_bytes() -> None:
+async def test_a_handshake_host_and_server_see_each_other_s_own_bytes() -> None:
     """F-BRIDGE-1: params and results are not rewritten, whatever their notation is."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            opened = await host.initialize(roots={"listChanged": True})
-            assert opened["serverInfo"] == {"name": "test-server", "version": "1"}
-            sent = server.messages("initialize")[0]["params"]
-            assert sent["clientInfo"] == {"name": "host", "version": "1"}
-            assert sent["capabilities"] == {"roots": {"listChanged": True}}
-            server.answers["x/y"] = {}
-            params = f'{{"a": {ODD} , "_meta": {{"progressToken": 1e1}}}}'
-            host.write(f'{{"jsonrpc":"2.0","id":"q","method":"x/y","params":{params}}}')
-            await host.line()
-            assert params.encode() in side.lines[-1]
-            server.answers["x/z"] = lambda params: None
-            host.write({"id": "r", "method": "x/z"})
-            asked = await side.came("x/z")
-            side.say(f'{{"id": {asked["id"]}, "result": {ODD} , "jsonrpc": "2.0"}}')
-            told = f'{{"jsonrpc":"2.0","id":"r","result":{ODD}}}'
-            assert await host.line() == told.encode()
-
-    run(scenario())
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        opened = await host.initialize(roots={"listChanged": True})
+        assert opened["serverInfo"] == {"name": "test-server", "version": "1"}
+        sent = server.messages("initialize")[0]["params"]
+        assert sent["clientInfo"] == {"name": "host", "version": "1"}
+        assert sent["capabilities"] == {"roots": {"listChanged": True}}
+        server.answers["x/y"] = {}
+        params = f'{{"a": {ODD} , "_meta": {{"progressToken": 1e1}}}}'
+        host.write(f'{{"jsonrpc":"2.0","id":"q","method":"x/y","params":{params}}}')
+        await host.line()
+        assert params.encode() in side.lines[-1]
+        server.answers["x/z"] = lambda params: None
+        host.write({"id": "r", "method": "x/z"})
+        asked = await side.came("x/z")
+        side.say(f'{{"id": {asked["id"]}, "result": {ODD} , "jsonrpc": "2.0"}}')
+        told = f'{{"jsonrpc":"2.0","id":"r","result":{ODD}}}'
+        assert await host.line() == told.encode()
 
 
 @pytest.mark.parametrize("method", ["slow", "tools/call"])
-def test_messages_of_the_server_keep_their_order(method: str) -> None:
+async def test_messages_of_the_server_keep_their_order(method: str) -> None:
     """F-BRIDGE-1: a notification comes after the response before it, passed on by a task or not."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.answers["slow"] = lambda params: None
-        async with bridged(server) as (host, side):
-            await host.initialize()
-            host.write({"id": 7, "method": method, "params": {"name": "never"}})
-            asked = await side.came('"never"')
-            for text in (
-                '{"method": "n/1", "params": {"a": 1.0}}',
-                f'{{"id": {asked["id"]}, "result": {{}}}}',
-                '{"method": "n/2"}',
-                '{"method": "roots/list", "id": "s"}',
-                '{"method": "n/3"}',
-            ):
-                side.say('{"jsonrpc": "2.0", ' + text[1:])
-            found = [await host.message() for _ in range(5)]
-            assert [each.get("method", each.get("id")) for each in found] == [
-                "n/1",
-                7,
-                "n/2",
-                "roots/list",
-                "n/3",
-            ]
-            host.write({"id": found[3]["id"], "result": {"roots": []}})
-            assert (await side.came('"roots"'))["id"] == "s"
-
-    run(scenario())
+    server = McpServer("handshake")
+    server.answers["slow"] = lambda params: None
+    async with bridged(server) as (host, side):
+        await host.initialize()
+        host.write({"id": 7, "method": method, "params": {"name": "never"}})
+        asked = await side.came('"never"')
+        for text in (
+            '{"method": "n/1", "params": {"a": 1.0}}',
+            f'{{"id": {asked["id"]}, "result": {{}}}}',
+            '{"method": "n/2"}',
+            '{"method": "roots/list", "id": "s"}',
+            '{"method": "n/3"}',
+        ):
+            side.say('{"jsonrpc": "2.0", ' + text[1:])
+        found = [await host.message() for _ in range(5)]
+        assert [each.get("method", each.get("id")) for each in found] == [
+            "n/1",
+            7,
+            "n/2",
+            "roots/list",
+            "n/3",
+        ]
+        host.write({"id": found[3]["id"], "result": {"roots": []}})
+        assert (await side.came('"roots"'))["id"] == "s"
 
 
-def test_either_side_cancels_and_reports_progress() -> None:
+async def test_either_side_cancels_and_reports_progress() -> None:
     """F-BRIDGE-1: tokens stay as they are, ids are those of each hop."""
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        await host.initialize(sampling={})
+        params = {
+            "name": "progress",
+            "arguments": {"steps": 1},
+            "_meta": {"progressToken": "t"},
+        }
+        host.write({"id": 1, "method": "tools/call", "params": params})
+        told = await host.message()
+        assert told["method"] == "notifications/progress"
+        assert told["params"]["progressToken"] == "t"
+        assert (await host.message())["id"] == 1
 
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            await host.initialize(sampling={})
-            params = {
-                "name": "progress",
-                "arguments": {"steps": 1},
-                "_meta": {"progressToken": "t"},
-            }
-            host.write({"id": 1, "method": "tools/call", "params": params})
-            told = await host.message()
-            assert told["method"] == "notifications/progress"
-            assert told["params"]["progressToken"] == "t"
-            assert (await host.message())["id"] == 1
+        host.write({"id": 2, "method": "tools/call", "params": {"name": "never"}})
+        asked = await side.came("never")
+        cancelled = {"requestId": 2, "reason": "enough"}
+        host.write({"method": "notifications/cancelled", "params": cancelled})
+        withdrawn = await side.came("notifications/cancelled")
+        assert withdrawn["params"]["requestId"] == asked["id"]
 
-            host.write({"id": 2, "method": "tools/call", "params": {"name": "never"}})
-            asked = await side.came("never")
-            cancelled = {"requestId": 2, "reason": "enough"}
-            host.write({"method": "notifications/cancelled", "params": cancelled})
-            withdrawn = await side.came("notifications/cancelled")
-            assert withdrawn["params"]["requestId"] == asked["id"]
-
-            side.say('{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}')
-            question = await host.message()
-            cancelled = {"requestId": 9}
-            side.say(json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": cancelled}))
-            told = await host.message()
-            assert told["method"] == CANCELLED
-            assert told["params"]["requestId"] == question["id"]
-
-    run(scenario())
+        side.say('{"jsonrpc":"2.0","id":9,"method":"sampling/createMessage","params":{}}')
+        question = await host.message()
+        cancelled = {"requestId": 9}
+        side.say(json.dumps({"jsonrpc": "2.0", "method": CANCELLED, "params": cancelled}))
+        told = await host.message()
+        assert told["method"] == CANCELLED
+        assert told["params"]["requestId"] == question["id"]
 
 
-def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
+async def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
     """F-BRIDGE-1: as of a change; subscriptions, whichever still can, and the log level return."""
 
     def subscribe(params: Any) -> dict[str, Any]:
@@ -126,103 +113,87 @@ def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
     server = McpServer("handshake")
     server.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
     server.answers["resources/subscribe"] = subscribe
-
-    async def scenario() -> None:
-        async with bridged(server) as (host, side):
-            await host.initialize()
-            for uri in ("x:gone", "x:1"):
-                await host.request("resources/subscribe", {"uri": uri})
-            await host.request("logging/setLevel", {"level": "error"})
-            host.write({"id": "lost", "method": "tools/call", "params": {"name": "never"}})
-            await side.came("never")
-            assert side.receiver is not None
-            side.receiver.connection_lost(ConnectionLost("it fell over"))
-            failed = await host.message()
-            assert failed["id"] == "lost"
-            assert "it fell over" in failed["error"]["message"]
-            told = [await host.message() for _ in range(4)]
-            assert [each["method"] for each in told] == [
-                "notifications/tools/list_changed",
-                "notifications/resources/list_changed",
-                "notifications/resources/updated",
-                "notifications/resources/updated",
-            ]
-            assert [each["params"].get("uri") for each in told[2:]] == ["x:gone", "x:1"]
-            assert side.opened == 2
-            assert len(server.messages("resources/subscribe")) == 4
-            assert len(server.messages("logging/setLevel")) == 2
-            answer = await host.call("echo", text="again")
-            assert answer["result"]["content"][0]["text"] == "again"
-
-    run(scenario())
+    async with bridged(server) as (host, side):
+        await host.initialize()
+        for uri in ("x:gone", "x:1"):
+            await host.request("resources/subscribe", {"uri": uri})
+        await host.request("logging/setLevel", {"level": "error"})
+        host.write({"id": "lost", "method": "tools/call", "params": {"name": "never"}})
+        await side.came("never")
+        assert side.receiver is not None
+        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        failed = await host.message()
+        assert failed["id"] == "lost"
+        assert "it fell over" in failed["error"]["message"]
+        told = [await host.message() for _ in range(4)]
+        assert [each["method"] for each in told] == [
+            "notifications/tools/list_changed",
+            "notifications/resources/list_changed",
+            "notifications/resources/updated",
+            "notifications/resources/updated",
+        ]
+        assert [each["params"].get("uri") for each in told[2:]] == ["x:gone", "x:1"]
+        assert side.opened == 2
+        assert len(server.messages("resources/subscribe")) == 4
+        assert len(server.messages("logging/setLevel")) == 2
+        answer = await host.call("echo", text="again")
+        assert answer["result"]["content"][0]["text"] == "again"
 
 
-def test_a_large_result_keeps_its_bytes() -> None:
+async def test_a_large_result_keeps_its_bytes() -> None:
     """F-BRIDGE-1"""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.answers["x"] = lambda params: None
-        async with bridged(server) as (host, side):
-            await host.initialize()
-            text = "y" * (5 << 20)
-            host.write(f'{{"id":7,"method":"x","params": {{"a": 1.0, "b":"{text}" }} }}')
-            asked = await side.came('"method":"x"')
-            assert f'{{"a": 1.0, "b":"{text}" }}'.encode() in side.lines[-1]
-            side.say(f'{{"id":{asked["id"]},"result": {{"c": 1e1, "d":"{text}" }} }}')
-            told = f'{{"jsonrpc":"2.0","id":7,"result":{{"c": 1e1, "d":"{text}" }}}}'
-            assert await host.line() == told.encode()
-
-    run(scenario())
+    server = McpServer("handshake")
+    server.answers["x"] = lambda params: None
+    async with bridged(server) as (host, side):
+        await host.initialize()
+        text = "y" * (5 << 20)
+        host.write(f'{{"id":7,"method":"x","params": {{"a": 1.0, "b":"{text}" }} }}')
+        asked = await side.came('"method":"x"')
+        assert f'{{"a": 1.0, "b":"{text}" }}'.encode() in side.lines[-1]
+        side.say(f'{{"id":{asked["id"]},"result": {{"c": 1e1, "d":"{text}" }} }}')
+        told = f'{{"jsonrpc":"2.0","id":7,"result":{{"c": 1e1, "d":"{text}" }}}}'
+        assert await host.line() == told.encode()
 
 
-def test_tasks_of_one_era_pass_unchanged() -> None:
+async def test_tasks_of_one_era_pass_unchanged() -> None:
     """F-BRIDGE-1: a call that becomes a task, what is asked of it, and what it tells."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.capabilities = {
-            "tools": {},
-            "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
-        }
-        answers: dict[str, Any] = {
-            "tools/call": {"task": {"taskId": "t", "status": "working", "ttl": 1000}},
-            "tasks/get": {"taskId": "t", "status": "completed"},
-            "tasks/result": {"content": [], "_meta": {"x": 1}},
-            "tasks/list": {"tasks": []},
-            "tasks/cancel": {"taskId": "t", "status": "cancelled"},
-        }
-        server.answers.update(answers)
-        async with bridged(server) as (host, side):
-            opened = await host.initialize(tasks={"cancel": {}})
-            assert opened["capabilities"] == server.capabilities
-            call = {"name": "echo", "arguments": {}, "task": {"ttl": 1000}}
-            for method, answer in answers.items():
-                params = call if method == "tools/call" else {"taskId": "t"}
-                assert (await host.request(method, params))["result"] == answer
-                assert server.messages(method)[0]["params"] == params
-            side.say('{"method":"notifications/tasks/status","params":{"taskId":"t","ttl":1.0}}')
-            assert b'"params":{"taskId":"t","ttl":1.0}' in await host.line()
-
-    run(scenario())
+    server = McpServer("handshake")
+    server.capabilities = {
+        "tools": {},
+        "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
+    }
+    answers: dict[str, Any] = {
+        "tools/call": {"task": {"taskId": "t", "status": "working", "ttl": 1000}},
+        "tasks/get": {"taskId": "t", "status": "completed"},
+        "tasks/result": {"content": [], "_meta": {"x": 1}},
+        "tasks/list": {"tasks": []},
+        "tasks/cancel": {"taskId": "t", "status": "cancelled"},
+    }
+    server.answers.update(answers)
+    async with bridged(server) as (host, side):
+        opened = await host.initialize(tasks={"cancel": {}})
+        assert opened["capabilities"] == server.capabilities
+        call = {"name": "echo", "arguments": {}, "task": {"ttl": 1000}}
+        for method, answer in answers.items():
+            params = call if method == "tools/call" else {"taskId": "t"}
+            assert (await host.request(method, params))["result"] == answer
+            assert server.messages(method)[0]["params"] == params
+        side.say('{"method":"notifications/tasks/status","params":{"taskId":"t","ttl":1.0}}')
+        assert b'"params":{"taskId":"t","ttl":1.0}' in await host.line()
 
 
-def test_tools_that_are_not_offered_are_neither_listed_nor_called() -> None:
+async def test_tools_that_are_not_offered_are_neither_listed_nor_called() -> None:
     """F-BRIDGE-1, F-SAFE-5: the call does not reach the server."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server, offers=lambda name: name != "echo") as (host, _):
-            await host.initialize()
-            assert (await host.request("tools/list"))["result"] == {"tools": []}
-            refused = (await host.call("echo", text="hi"))["result"]
-            assert refused["isError"]
-            assert not server.messages("tools/call")
-
-    run(scenario())
+    server = McpServer("handshake")
+    async with bridged(server, offers=lambda name: name != "echo") as (host, _):
+        await host.initialize()
+        assert (await host.request("tools/list"))["result"] == {"tools": []}
+        refused = (await host.call("echo", text="hi"))["result"]
+        assert refused["isError"]
+        assert not server.messages("tools/call")
 
 
-def test_hooks_see_each_request_once_and_whole() -> None:
+async def test_hooks_see_each_request_once_and_whole() -> None:
     """F-BRIDGE-1, F-SAFE-5: also a large one."""
     seen: list[int] = []
 
@@ -230,16 +201,13 @@ def test_hooks_see_each_request_once_and_whole() -> None:
         seen.append(len(call.arguments["text"]))
         return await proceed(call)
 
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake"), around=[around]) as (host, _):
-            await host.initialize()
-            await host.call("echo", text="x" * (5 << 20))
-
-    run(scenario())
+    async with bridged(McpServer("handshake"), around=[around]) as (host, _):
+        await host.initialize()
+        await host.call("echo", text="x" * (5 << 20))
     assert seen == [5 << 20]
 
 
-def test_a_server_that_may_not_start_again_stays_away() -> None:
+async def test_a_server_that_may_not_start_again_stays_away() -> None:
     """F-BRIDGE-1: its entry is judged before each start."""
     refusals: list[McpError] = []
 
@@ -247,15 +215,12 @@ def test_a_server_that_may_not_start_again_stays_away() -> None:
         if refusals:
             raise refusals[0]
 
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake"), judge=judge) as (host, side):
-            await host.initialize()
-            refusals.append(ServerUnavailable("it", "denied", "a policy forbids it"))
-            assert side.receiver is not None
-            side.receiver.connection_lost(ConnectionLost("it fell over"))
-            refused = await host.call("echo", text="hi")
-            assert "a policy forbids it" in refused["error"]["message"]
-            await asyncio.sleep(100)
-            assert side.opened == 1
-
-    run(scenario())
+    async with bridged(McpServer("handshake"), judge=judge) as (host, side):
+        await host.initialize()
+        refusals.append(ServerUnavailable("it", "denied", "a policy forbids it"))
+        assert side.receiver is not None
+        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        refused = await host.call("echo", text="hi")
+        assert "a policy forbids it" in refused["error"]["message"]
+        await asyncio.sleep(100)
+        assert side.opened == 1

@@ -10,9 +10,8 @@ import pytest
 from mcpclient import ConnectionLost
 from tests.bridge.sides import PREFIX, bridged, modern
 from tests.support.mcp_server import STATELESS, McpServer
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
 SUBSCRIPTION = PREFIX + "subscriptionId"
 FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
@@ -63,179 +62,155 @@ class StatelessServer(McpServer):
         send({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
-def test_a_handshake_host_in_front_of_a_stateless_server() -> None:
+async def test_a_handshake_host_in_front_of_a_stateless_server() -> None:
     """F-BRIDGE-1: input rounds become requests, and subscriptions a request that stays open."""
+    server = StatelessServer()
+    async with bridged(server) as (host, side):
+        opened = await host.initialize(elicitation={"form": {}}, roots={})
+        assert opened["protocolVersion"] == "2025-11-25"
+        assert opened["serverInfo"]["name"] == "test-server"
+        assert opened["capabilities"] == server.capabilities
+        changed = await host.message()
+        assert changed == {
+            "jsonrpc": "2.0",
+            "method": "notifications/tools/list_changed",
+            "params": {},
+        }
+        assert (await host.request("ping"))["result"] == {}
+        assert (await host.request("logging/setLevel", {"level": "info"}))["result"] == {}
 
-    async def scenario() -> None:
-        server = StatelessServer()
-        async with bridged(server) as (host, side):
-            opened = await host.initialize(elicitation={"form": {}}, roots={})
-            assert opened["protocolVersion"] == "2025-11-25"
-            assert opened["serverInfo"]["name"] == "test-server"
-            assert opened["capabilities"] == server.capabilities
-            changed = await host.message()
-            assert changed == {
-                "jsonrpc": "2.0",
-                "method": "notifications/tools/list_changed",
-                "params": {},
-            }
-            assert (await host.request("ping"))["result"] == {}
-            assert (await host.request("logging/setLevel", {"level": "info"}))["result"] == {}
+        host.write({"id": "c", "method": "tools/call", "params": {"name": "ask"}})
+        asked = {each["method"]: each for each in [await host.message(), await host.message()]}
+        assert asked["elicitation/create"]["params"] == FORM
+        answer = {"action": "accept", "content": {"name": "Ada"}}
+        host.write({"id": asked["elicitation/create"]["id"], "result": answer})
+        host.write({"id": asked["roots/list"]["id"], "result": {"roots": []}})
+        result = (await host.message())["result"]
+        assert result["content"][0]["text"] == str({"who": answer, "where": {"roots": []}})
+        sent = server.messages("tools/call")[-1]["params"]
+        assert sent["requestState"] == "s"
+        assert sent["_meta"][PREFIX + "clientCapabilities"]["elicitation"] == {"form": {}}
+        assert sent["_meta"][PREFIX + "logLevel"] == "info"
 
-            host.write({"id": "c", "method": "tools/call", "params": {"name": "ask"}})
-            asked = {each["method"]: each for each in [await host.message(), await host.message()]}
-            assert asked["elicitation/create"]["params"] == FORM
-            answer = {"action": "accept", "content": {"name": "Ada"}}
-            host.write({"id": asked["elicitation/create"]["id"], "result": answer})
-            host.write({"id": asked["roots/list"]["id"], "result": {"roots": []}})
-            result = (await host.message())["result"]
-            assert result["content"][0]["text"] == str({"who": answer, "where": {"roots": []}})
-            sent = server.messages("tools/call")[-1]["params"]
-            assert sent["requestState"] == "s"
-            assert sent["_meta"][PREFIX + "clientCapabilities"]["elicitation"] == {"form": {}}
-            assert sent["_meta"][PREFIX + "logLevel"] == "info"
-
-            assert (await host.request("resources/subscribe", {"uri": "x:1"}))["result"] == {}
-            updated = await host.message()
-            assert updated["method"] == "notifications/resources/updated"
-            assert updated["params"] == {"uri": "x:1", "_meta": {"x": 1}}
-            assert (await host.request("resources/unsubscribe", {"uri": "x:1"}))["result"] == {}
-            await side.came("notifications/cancelled")
-
-    run(scenario())
+        assert (await host.request("resources/subscribe", {"uri": "x:1"}))["result"] == {}
+        updated = await host.message()
+        assert updated["method"] == "notifications/resources/updated"
+        assert updated["params"] == {"uri": "x:1", "_meta": {"x": 1}}
+        assert (await host.request("resources/unsubscribe", {"uri": "x:1"}))["result"] == {}
+        await side.came("notifications/cancelled")
 
 
-def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
+async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
     """F-BRIDGE-1: it discovers the server, and is asked in rounds by the calls it makes."""
+    server = McpServer("handshake")
+    server.capabilities = {"tools": {"listChanged": True}, "logging": {}, "tasks": {}}
+    async with bridged(server) as (host, _):
+        found = (await host.request("server/discover", modern(roots={})))["result"]
+        assert found["supportedVersions"] == [STATELESS]
+        assert found["resultType"] == "complete"
+        assert found["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
+        assert found["_meta"][PREFIX + "serverInfo"]["name"] == "test-server"
+        assert found["instructions"] == "Be gentle."
+        assert server.messages("initialize")[0]["params"]["capabilities"] == {"roots": {}}
 
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.capabilities = {"tools": {"listChanged": True}, "logging": {}, "tasks": {}}
-        async with bridged(server) as (host, _):
-            found = (await host.request("server/discover", modern(roots={})))["result"]
-            assert found["supportedVersions"] == [STATELESS]
-            assert found["resultType"] == "complete"
-            assert found["capabilities"] == {"tools": {"listChanged": True}, "logging": {}}
-            assert found["_meta"][PREFIX + "serverInfo"]["name"] == "test-server"
-            assert found["instructions"] == "Be gentle."
-            assert server.messages("initialize")[0]["params"]["capabilities"] == {"roots": {}}
+        listed = (await host.request("tools/list", modern()))["result"]
+        assert (listed["resultType"], listed["ttlMs"]) == ("complete", 0)
+        assert server.messages("tools/list")[0]["params"] == {}
 
-            listed = (await host.request("tools/list", modern()))["result"]
-            assert (listed["resultType"], listed["ttlMs"]) == ("complete", 0)
-            assert server.messages("tools/list")[0]["params"] == {}
-
-            call = {"name": "ask", "arguments": {"method": "roots/list"}, "x": 1}
-            params = modern(call)
-            params["_meta"][PREFIX + "logLevel"] = "error"
-            params["_meta"]["progressToken"] = 7
-            asked = (await host.request("tools/call", params))["result"]
-            assert server.messages("logging/setLevel")[0]["params"] == {"level": "error"}
-            assert server.messages("tools/call")[0]["params"] == {
-                **call,
-                "_meta": {"progressToken": 7},
-            }
-            assert asked["resultType"] == "input_required"
-            ((key, question),) = asked["inputRequests"].items()
-            assert question == {"method": "roots/list", "params": {}}
-            answers = {
-                "inputResponses": {key: {"roots": []}},
-                "requestState": asked["requestState"],
-            }
-            done = (await host.request("tools/call", modern({**call, **answers})))["result"]
-            assert done["resultType"] == "complete"
-            assert done["content"][0]["text"] == "{'roots': []}"
-            assert len(server.messages("tools/call")) == 1
-
-    run(scenario())
+        call = {"name": "ask", "arguments": {"method": "roots/list"}, "x": 1}
+        params = modern(call)
+        params["_meta"][PREFIX + "logLevel"] = "error"
+        params["_meta"]["progressToken"] = 7
+        asked = (await host.request("tools/call", params))["result"]
+        assert server.messages("logging/setLevel")[0]["params"] == {"level": "error"}
+        assert server.messages("tools/call")[0]["params"] == {
+            **call,
+            "_meta": {"progressToken": 7},
+        }
+        assert asked["resultType"] == "input_required"
+        ((key, question),) = asked["inputRequests"].items()
+        assert question == {"method": "roots/list", "params": {}}
+        answers = {
+            "inputResponses": {key: {"roots": []}},
+            "requestState": asked["requestState"],
+        }
+        done = (await host.request("tools/call", modern({**call, **answers})))["result"]
+        assert done["resultType"] == "complete"
+        assert done["content"][0]["text"] == "{'roots': []}"
+        assert len(server.messages("tools/call")) == 1
 
 
-def test_a_stateless_host_listens_to_a_handshake_server() -> None:
+async def test_a_stateless_host_listens_to_a_handshake_server() -> None:
     """F-BRIDGE-1: each event bears the id of the host's own request, until that is cancelled."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
-        server.answers["resources/subscribe"] = server.answers["resources/unsubscribe"] = {}
-        async with bridged(server) as (host, side):
-            wanted = {
-                "toolsListChanged": True,
-                "promptsListChanged": True,
-                "resourceSubscriptions": ["x:1"],
+    server = McpServer("handshake")
+    server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+    server.answers["resources/subscribe"] = server.answers["resources/unsubscribe"] = {}
+    async with bridged(server) as (host, side):
+        wanted = {
+            "toolsListChanged": True,
+            "promptsListChanged": True,
+            "resourceSubscriptions": ["x:1"],
+        }
+        host.write(
+            {
+                "id": "L",
+                "method": "subscriptions/listen",
+                "params": modern({"notifications": wanted}),
             }
-            host.write(
-                {
-                    "id": "L",
-                    "method": "subscriptions/listen",
-                    "params": modern({"notifications": wanted}),
-                }
-            )
-            agreed = await host.message()
-            assert agreed["method"] == "notifications/subscriptions/acknowledged"
-            assert agreed["params"]["notifications"] == {
-                "toolsListChanged": True,
-                "resourceSubscriptions": ["x:1"],
-            }
-            side.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-            side.say(
-                '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}'
-            )
-            told = [await host.message(), await host.message()]
-            assert {each["method"].split("/")[1] for each in told} == {"tools", "resources"}
-            assert all(each["params"]["_meta"] == {SUBSCRIPTION: "L"} for each in told)
-            host.write({"method": "notifications/cancelled", "params": {"requestId": "L"}})
-            await side.came("resources/unsubscribe")
-
-    run(scenario())
+        )
+        agreed = await host.message()
+        assert agreed["method"] == "notifications/subscriptions/acknowledged"
+        assert agreed["params"]["notifications"] == {
+            "toolsListChanged": True,
+            "resourceSubscriptions": ["x:1"],
+        }
+        side.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+        side.say(
+            '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}'
+        )
+        told = [await host.message(), await host.message()]
+        assert {each["method"].split("/")[1] for each in told} == {"tools", "resources"}
+        assert all(each["params"]["_meta"] == {SUBSCRIPTION: "L"} for each in told)
+        host.write({"method": "notifications/cancelled", "params": {"requestId": "L"}})
+        await side.came("resources/unsubscribe")
 
 
-def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
+async def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
     """F-BRIDGE-1: and is withdrawn from the queue when the server withdraws it, or nobody calls."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            await host.request("server/discover", modern(roots={}))
-            side.say('{"jsonrpc":"2.0","id":1,"method":"roots/list"}')
-            side.say('{"jsonrpc":"2.0","id":2,"method":"roots/list"}')
-            side.say(
-                '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}'
-            )
-            call = {"name": "echo", "arguments": {"text": "hi"}}
-            asked = (await host.request("tools/call", modern(call)))["result"]
-            assert len(asked["inputRequests"]) == 1
-            retry = {**call, "inputResponses": {}, "requestState": asked["requestState"]}
-            done = (await host.request("tools/call", modern(retry)))["result"]
-            assert done["content"][0]["text"] == "hi"
-            assert (await side.came('"error"'))["id"] == 1
-            side.say('{"jsonrpc":"2.0","id":3,"method":"roots/list"}')
-            await asyncio.sleep(61)  # virtual seconds
-            assert (await side.came('"id":3'))["error"][
-                "message"
-            ] == "no call of the host is in flight"
-
-    run(scenario())
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        await host.request("server/discover", modern(roots={}))
+        side.say('{"jsonrpc":"2.0","id":1,"method":"roots/list"}')
+        side.say('{"jsonrpc":"2.0","id":2,"method":"roots/list"}')
+        side.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
+        call = {"name": "echo", "arguments": {"text": "hi"}}
+        asked = (await host.request("tools/call", modern(call)))["result"]
+        assert len(asked["inputRequests"]) == 1
+        retry = {**call, "inputResponses": {}, "requestState": asked["requestState"]}
+        done = (await host.request("tools/call", modern(retry)))["result"]
+        assert done["content"][0]["text"] == "hi"
+        assert (await side.came('"error"'))["id"] == 1
+        side.say('{"jsonrpc":"2.0","id":3,"method":"roots/list"}')
+        await asyncio.sleep(61)  # virtual seconds
+        assert (await side.came('"id":3'))["error"]["message"] == "no call of the host is in flight"
 
 
-def test_a_stateless_host_and_server_pass_input_rounds_on() -> None:
+async def test_a_stateless_host_and_server_pass_input_rounds_on() -> None:
     """F-BRIDGE-1: in one era they are results like any other, with the host's own metadata."""
-
-    async def scenario() -> None:
-        server = StatelessServer()
-        async with bridged(server) as (host, side):
-            found = (await host.request("server/discover", modern()))["result"]
-            assert found == server._discovered()
-            params = modern({"name": "ask", "n": 1.50})
-            asked = (await host.request("tools/call", params))["result"]
-            assert asked["requestState"] == "s"
-            assert b'"n": 1.5' in side.lines[-1]
-            assert server.messages("tools/call")[0]["params"] == params
-            wanted = {"notifications": {"resourceSubscriptions": ["x:1"]}}
-            host.write({"id": "L", "method": "subscriptions/listen", "params": modern(wanted)})
-            agreed, updated = await host.message(), await host.message()
-            assert agreed["params"]["_meta"] == {SUBSCRIPTION: "L"}
-            assert updated["params"]["_meta"] == {SUBSCRIPTION: "L", "x": 1}
-
-    run(scenario())
+    server = StatelessServer()
+    async with bridged(server) as (host, side):
+        found = (await host.request("server/discover", modern()))["result"]
+        assert found == server._discovered()
+        params = modern({"name": "ask", "n": 1.50})
+        asked = (await host.request("tools/call", params))["result"]
+        assert asked["requestState"] == "s"
+        assert b'"n": 1.5' in side.lines[-1]
+        assert server.messages("tools/call")[0]["params"] == params
+        wanted = {"notifications": {"resourceSubscriptions": ["x:1"]}}
+        host.write({"id": "L", "method": "subscriptions/listen", "params": modern(wanted)})
+        agreed, updated = await host.message(), await host.message()
+        assert agreed["params"]["_meta"] == {SUBSCRIPTION: "L"}
+        assert updated["params"]["_meta"] == {SUBSCRIPTION: "L", "x": 1}
 
 
 @pytest.mark.parametrize(
@@ -251,152 +226,124 @@ def test_a_stateless_host_and_server_pass_input_rounds_on() -> None:
         ),
     ],
 )
-def test_a_request_of_no_known_era_is_refused(message: Any, code: int) -> None:
+async def test_a_request_of_no_known_era_is_refused(message: Any, code: int) -> None:
     """F-BRIDGE-1: without a handshake, or with a revision that is not known."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, side):
-            host.write({"id": 1, **message})
-            assert (await host.message())["error"]["code"] == code
-            assert side.opened == 0
-            assert (await host.request("ping"))["result"] == {}
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, side):
+        host.write({"id": 1, **message})
+        assert (await host.message())["error"]["code"] == code
+        assert side.opened == 0
+        assert (await host.request("ping"))["result"] == {}
 
 
-def test_a_stateless_host_stays_one() -> None:
+async def test_a_stateless_host_stays_one() -> None:
     """F-BRIDGE-1: as a server of its era would, the bridge has no other requests for it."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, side):
-            await host.request("server/discover", modern())
-            for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
-                refused = await host.request(method, modern({"level": "info", "uri": "x:1"}))
-                assert refused["error"]["code"] == -32601
-            incomplete = [{}, {"_meta": {PREFIX + "protocolVersion": STATELESS}}]
-            for params in incomplete:
-                assert (await host.request("tools/list", params))["error"]["code"] == -32602
-            params = {"_meta": {PREFIX + "protocolVersion": "2099-01-01"}}
-            data = (await host.request("tools/list", params))["error"]["data"]
-            assert data == {"supported": [STATELESS], "requested": "2099-01-01"}
-            call = {"name": "echo", "arguments": {"text": "hi"}}
-            side.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}')
-            assert "result" in await host.request("tools/call", modern(call))
-            assert len(side.server.messages("initialize")) == 1
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.request("server/discover", modern())
+        for method in ("initialize", "ping", "logging/setLevel", "resources/subscribe"):
+            refused = await host.request(method, modern({"level": "info", "uri": "x:1"}))
+            assert refused["error"]["code"] == -32601
+        incomplete = [{}, {"_meta": {PREFIX + "protocolVersion": STATELESS}}]
+        for params in incomplete:
+            assert (await host.request("tools/list", params))["error"]["code"] == -32602
+        params = {"_meta": {PREFIX + "protocolVersion": "2099-01-01"}}
+        data = (await host.request("tools/list", params))["error"]["data"]
+        assert data == {"supported": [STATELESS], "requested": "2099-01-01"}
+        call = {"name": "echo", "arguments": {"text": "hi"}}
+        side.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}')
+        assert "result" in await host.request("tools/call", modern(call))
+        assert len(side.server.messages("initialize")) == 1
 
 
-def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> None:
+async def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> None:
     """F-BRIDGE-1: each retry continues the same call of the server, and an end cancels it."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            await host.request("server/discover", modern(roots={}))
-            call = {"name": "never"}
-            host.write({"id": "c", "method": "tools/call", "params": modern(call)})
-            await side.came("never")
-            for number in (1, 2):
-                side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
-                asked = (await host.message())["result"]
-                (key,) = asked["inputRequests"]
-                state = {
-                    "inputResponses": {key: {"roots": []}},
-                    "requestState": asked["requestState"],
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        await host.request("server/discover", modern(roots={}))
+        call = {"name": "never"}
+        host.write({"id": "c", "method": "tools/call", "params": modern(call)})
+        await side.came("never")
+        for number in (1, 2):
+            side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
+            asked = (await host.message())["result"]
+            (key,) = asked["inputRequests"]
+            state = {
+                "inputResponses": {key: {"roots": []}},
+                "requestState": asked["requestState"],
+            }
+            host.write(
+                {
+                    "id": f"r{number}",
+                    "method": "tools/call",
+                    "params": modern({**call, **state}),
                 }
-                host.write(
-                    {
-                        "id": f"r{number}",
-                        "method": "tools/call",
-                        "params": modern({**call, **state}),
-                    }
-                )
-                await side.came(f'"id":{number},"result"')
-            host.write({"method": "notifications/cancelled", "params": {"requestId": "r2"}})
-            await side.came("notifications/cancelled")
-            assert len(server.messages("tools/call")) == 1
-
-    run(scenario())
+            )
+            await side.came(f'"id":{number},"result"')
+        host.write({"method": "notifications/cancelled", "params": {"requestId": "r2"}})
+        await side.came("notifications/cancelled")
+        assert len(server.messages("tools/call")) == 1
 
 
-def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-BRIDGE-1: at most a number of them wait, and the end of the host cancels the rest."""
     monkeypatch.setattr("mcpclient.bridge.rounds._MAX_HELD", 1)
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            await host.request("server/discover", modern(roots={}))
-            for number in (1, 2):
-                host.write(
-                    {
-                        "id": number,
-                        "method": "tools/call",
-                        "params": modern({"name": "never", "x": f"call {number}"}),
-                    }
-                )
-                await side.came(f"call {number}")
-                side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
-                assert (await host.message())["result"]["resultType"] == "input_required"
-            await side.came("notifications/cancelled")
-            assert len(server.messages("notifications/cancelled")) == 1
-        assert len(server.messages("notifications/cancelled")) == 2
-
-    run(scenario())
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        await host.request("server/discover", modern(roots={}))
+        for number in (1, 2):
+            host.write(
+                {
+                    "id": number,
+                    "method": "tools/call",
+                    "params": modern({"name": "never", "x": f"call {number}"}),
+                }
+            )
+            await side.came(f"call {number}")
+            side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
+            assert (await host.message())["result"]["resultType"] == "input_required"
+        await side.came("notifications/cancelled")
+        assert len(server.messages("notifications/cancelled")) == 1
+    assert len(server.messages("notifications/cancelled")) == 2
 
 
-def test_a_stateless_host_hears_that_a_lost_server_is_back() -> None:
+async def test_a_stateless_host_hears_that_a_lost_server_is_back() -> None:
     """F-BRIDGE-1: whatever it listens for may have changed."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
-        server.answers["resources/subscribe"] = {}
-        server.answers["resources/unsubscribe"] = {}
-        async with bridged(server) as (host, side):
-            wanted = {"toolsListChanged": True, "resourceSubscriptions": ["x:1"]}
-            params = modern({"notifications": wanted})
-            host.write({"id": 1, "method": "subscriptions/listen", "params": params})
-            await host.message()
-            assert side.receiver is not None
-            side.receiver.connection_lost(ConnectionLost("it fell over"))
-            told = [await host.message(), await host.message()]
-            assert [each["method"] for each in told] == [
-                "notifications/tools/list_changed",
-                "notifications/resources/updated",
-            ]
-            assert told[1]["params"] == {"uri": "x:1", "_meta": {SUBSCRIPTION: 1}}
-            await host.request("ping", modern())
-
-    run(scenario())
+    server = McpServer("handshake")
+    server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
+    server.answers["resources/subscribe"] = {}
+    server.answers["resources/unsubscribe"] = {}
+    async with bridged(server) as (host, side):
+        wanted = {"toolsListChanged": True, "resourceSubscriptions": ["x:1"]}
+        params = modern({"notifications": wanted})
+        host.write({"id": 1, "method": "subscriptions/listen", "params": params})
+        await host.message()
+        assert side.receiver is not None
+        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        told = [await host.message(), await host.message()]
+        assert [each["method"] for each in told] == [
+            "notifications/tools/list_changed",
+            "notifications/resources/updated",
+        ]
+        assert told[1]["params"] == {"uri": "x:1", "_meta": {SUBSCRIPTION: 1}}
+        await host.request("ping", modern())
 
 
-def test_a_large_message_crosses_the_eras_whole() -> None:
+async def test_a_large_message_crosses_the_eras_whole() -> None:
     """F-BRIDGE-1"""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            call = {"name": "echo", "arguments": {"text": "x" * (5 << 20)}}
-            host.write({"id": 1, "method": "tools/call", "params": modern(call)})
-            result = (await host.message())["result"]
-            assert result["resultType"] == "complete"
-            assert len(result["content"][0]["text"]) == 5 << 20
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, _):
+        call = {"name": "echo", "arguments": {"text": "x" * (5 << 20)}}
+        host.write({"id": 1, "method": "tools/call", "params": modern(call)})
+        result = (await host.message())["result"]
+        assert result["resultType"] == "complete"
+        assert len(result["content"][0]["text"]) == 5 << 20
 
 
-def test_a_host_that_does_not_wait_for_its_probe_gets_one_era() -> None:
+async def test_a_host_that_does_not_wait_for_its_probe_gets_one_era() -> None:
     """F-BRIDGE-1: a server may take longer to start than the probe of its host may wait."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            host.write({"id": 1, "method": "server/discover", "params": modern()})
-            params = {"protocolVersion": "2025-06-18", "capabilities": {}}
-            host.write({"id": 2, "method": "initialize", "params": params})
-            answers = {each["id"]: each for each in [await host.message(), await host.message()]}
-            assert answers[1]["error"]["code"] == -32601
-            assert answers[2]["result"]["serverInfo"]["name"] == "test-server"
-            assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, _):
+        host.write({"id": 1, "method": "server/discover", "params": modern()})
+        params = {"protocolVersion": "2025-06-18", "capabilities": {}}
+        host.write({"id": 2, "method": "initialize", "params": params})
+        answers = {each["id"]: each for each in [await host.message(), await host.message()]}
+        assert answers[1]["error"]["code"] == -32601
+        assert answers[2]["result"]["serverInfo"]["name"] == "test-server"
+        assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"

@@ -18,7 +18,7 @@ from tests.bridge.sides import HostSide, ServerSide, bridged, modern
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,14 @@ pytestmark = pytest.mark.needs_posix
         (b'{"id":1,"method":"ping","params":"x"}', -32602),
     ],
 )
-def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: int) -> None:
+async def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: int) -> None:
     """F-BRIDGE-1: a bad message costs itself only."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            host.write(line + b'\n{"id":"next","method":"ping"}')
-            assert (await host.message())["error"]["code"] == code
-            assert (await host.message())["id"] == "next"
-            await host.initialize()
-            assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, _):
+        host.write(line + b'\n{"id":"next","method":"ping"}')
+        assert (await host.message())["error"]["code"] == code
+        assert (await host.message())["id"] == "next"
+        await host.initialize()
+        assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
 
 
 @pytest.mark.parametrize(
@@ -67,124 +63,96 @@ def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, code: in
         (b'{"id":7,"result":nothing}', -32700, None),
     ],
 )
-def test_a_request_that_cannot_be_read_is_answered(
+async def test_a_request_that_cannot_be_read_is_answered(
     line: bytes, code: int, request_id: int | str | None
 ) -> None:
     """F-BRIDGE-1: under its id, so that its caller does not wait; a response has no answer."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            host.write(line)
-            refused = await host.message()
-            assert (refused["error"]["code"], refused["id"]) == (code, request_id)
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, _):
+        host.write(line)
+        refused = await host.message()
+        assert (refused["error"]["code"], refused["id"]) == (code, request_id)
 
 
-def test_requests_in_an_array_are_served_one_by_one() -> None:
+async def test_requests_in_an_array_are_served_one_by_one() -> None:
     """F-BRIDGE-1: revision 2025-03-26 has them, and no other."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            host.write('[{"id":1,"method":"ping"},{"id":"2","method":"ping"}, 3]')
-            answers = [await host.message() for _ in range(3)]
-            assert sorted(str(each["id"]) for each in answers) == ["1", "2", "None"]
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, _):
+        host.write('[{"id":1,"method":"ping"},{"id":"2","method":"ping"}, 3]')
+        answers = [await host.message() for _ in range(3)]
+        assert sorted(str(each["id"]) for each in answers) == ["1", "2", "None"]
 
 
-def test_an_id_is_used_once_at_a_time() -> None:
+async def test_an_id_is_used_once_at_a_time() -> None:
     """F-BRIDGE-1: and unknown responses and cancellations are ignored."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, _):
-            await host.initialize()
-            host.write({"id": 5, "result": {}})
-            host.write({"id": None, "error": {"code": 1, "message": "x"}})
-            for request_id in (77, None, [1], "x"):
-                cancelled = {
-                    "method": "notifications/cancelled",
-                    "params": {"requestId": request_id},
-                }
-                host.write(cancelled)
-            for _ in range(2):
-                host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})
-            refused = await host.message()
-            assert (refused["id"], refused["error"]["message"]) == (9, "its id is in use")
-            assert "initialize" in (await host.request("initialize"))["error"]["message"]
-
-    run(scenario())
-
-
-def test_a_host_that_leaves_ends_everything() -> None:
-    """F-BRIDGE-1: the calls under way are cancelled, and the server is closed."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        async with bridged(server) as (host, side):
-            await host.initialize()
+    async with bridged(McpServer("handshake")) as (host, _):
+        await host.initialize()
+        host.write({"id": 5, "result": {}})
+        host.write({"id": None, "error": {"code": 1, "message": "x"}})
+        for request_id in (77, None, [1], "x"):
+            cancelled = {
+                "method": "notifications/cancelled",
+                "params": {"requestId": request_id},
+            }
+            host.write(cancelled)
+        for _ in range(2):
             host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})
-            await side.came("never")
-        assert server.messages("notifications/cancelled")
-        assert side.receiver is None
-
-    run(scenario())
+        refused = await host.message()
+        assert (refused["id"], refused["error"]["message"]) == (9, "its id is in use")
+        assert "initialize" in (await host.request("initialize"))["error"]["message"]
 
 
-def test_a_host_that_does_not_read_stops_the_server() -> None:
+async def test_a_host_that_leaves_ends_everything() -> None:
+    """F-BRIDGE-1: the calls under way are cancelled, and the server is closed."""
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        await host.initialize()
+        host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})
+        await side.came("never")
+    assert server.messages("notifications/cancelled")
+    assert side.receiver is None
+
+
+async def test_a_host_that_does_not_read_stops_the_server() -> None:
     """F-BRIDGE-1: nothing is lost meanwhile, and the order stays."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, side):
-            await host.initialize()
-            host.reader.hold(is_held=True)
-            padding = "x" * 1000
-            count = 0
-            while not side.is_held:
-                side.say('{"method":"n","params":{"n":%d,"x":"%s"}}' % (count, padding))  # noqa: UP031
-                count += 1
-                await asyncio.sleep(0)
-            assert count < 1000  # the pipe, and 64 KiB
-            host.reader.hold(is_held=False)
-            found = [(await host.message())["params"]["n"] for _ in range(count)]
-            assert found == [*range(count)]
-            assert not side.is_held
-
-    run(scenario())
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.initialize()
+        host.reader.hold(is_held=True)
+        padding = "x" * 1000
+        count = 0
+        while not side.is_held:
+            side.say('{"method":"n","params":{"n":%d,"x":"%s"}}' % (count, padding))  # noqa: UP031
+            count += 1
+            await asyncio.sleep(0)
+        assert count < 1000  # the pipe, and 64 KiB
+        host.reader.hold(is_held=False)
+        found = [(await host.message())["params"]["n"] for _ in range(count)]
+        assert found == [*range(count)]
+        assert not side.is_held
 
 
-def test_a_server_that_does_not_read_stops_the_host() -> None:
+async def test_a_server_that_does_not_read_stops_the_host() -> None:
     """F-BRIDGE-1: and what it has written is passed on when the server reads again."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, side):
-            await host.initialize()
-            side.congested = asyncio.Event()
-            for number in range(2):
-                host.write({"method": f"n/{number}"})
-                await side.came("n/0")
-            host.write({"method": "n/2", "params": {"x": "x" * 300_000}})
-            await asyncio.sleep(5)
-            assert not side.server.messages("n/2")
-            side.congested.set()
-            await side.came("n/2")
-
-    run(scenario())
-
-
-def test_a_host_that_leaves_while_it_is_not_read_is_noticed() -> None:
-    """F-BRIDGE-1: though its end of input is not read either."""
-
-    async def scenario() -> None:
-        async with bridged(McpServer("handshake")) as (host, side):
-            await host.initialize()
-            side.congested = asyncio.Event()
-            host.write({"method": "n/0"})
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.initialize()
+        side.congested = asyncio.Event()
+        for number in range(2):
+            host.write({"method": f"n/{number}"})
             await side.came("n/0")
-            await asyncio.sleep(5)
-        assert side.receiver is None
+        host.write({"method": "n/2", "params": {"x": "x" * 300_000}})
+        await asyncio.sleep(5)
+        assert not side.server.messages("n/2")
+        side.congested.set()
+        await side.came("n/2")
 
-    run(scenario())
+
+async def test_a_host_that_leaves_while_it_is_not_read_is_noticed() -> None:
+    """F-BRIDGE-1: though its end of input is not read either."""
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.initialize()
+        side.congested = asyncio.Event()
+        host.write({"method": "n/0"})
+        await side.came("n/0")
+        await asyncio.sleep(5)
+    assert side.receiver is None
 
 
 def test_threads_move_the_bytes_where_no_loop_can() -> None:
@@ -220,23 +188,19 @@ def test_threads_move_the_bytes_where_no_loop_can() -> None:
     ['"result":{"a":-Infinity}', '"error":{"code":-1,"message":"no","data":NaN}'],
     ids=["result", "error"],
 )
-def test_values_that_only_python_reads_are_not_passed_on(method: str, outcome: str) -> None:
+async def test_values_that_only_python_reads_are_not_passed_on(method: str, outcome: str) -> None:
     """F-BRIDGE-1: a notification is dropped, and a response is an error, by a task or not."""
-
-    async def scenario() -> None:
-        server = McpServer("handshake")
-        server.answers[method] = lambda params: None
-        async with bridged(server) as (host, side):
-            await host.initialize()
-            host.write({"id": 7, "method": method})
-            asked = await side.came(f'"method":"{method}"')
-            side.say('{"method":"n","params":{"a":NaN}}')
-            side.say(f'{{"id":{asked["id"]},{outcome}}}')
-            answer = await host.message()
-            assert answer["id"] == 7
-            assert "cannot be sent as JSON" in answer["error"]["message"]
-
-    run(scenario())
+    server = McpServer("handshake")
+    server.answers[method] = lambda params: None
+    async with bridged(server) as (host, side):
+        await host.initialize()
+        host.write({"id": 7, "method": method})
+        asked = await side.came(f'"method":"{method}"')
+        side.say('{"method":"n","params":{"a":NaN}}')
+        side.say(f'{{"id":{asked["id"]},{outcome}}}')
+        answer = await host.message()
+        assert answer["id"] == 7
+        assert "cannot be sent as JSON" in answer["error"]["message"]
 
 
 JUNK = st.recursive(

@@ -14,6 +14,8 @@ from mcpclient.protocol.types import CallToolResult
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 def member(**answers: Any) -> Member:
     listed = {"resources": [{"uri": "mem://1", "name": "one"}]}
@@ -27,51 +29,39 @@ def member(**answers: Any) -> Member:
     return Member(answers={**found, **answers}, capabilities={"resources": {}, "prompts": {}})
 
 
-def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-10: a list that is short by a mistake of this library's is no list."""
+    async with Manager({"a": member(), "b": member()}) as manager:
 
-    async def main() -> None:
-        async with Manager({"a": member(), "b": member()}) as manager:
+        async def mistaken(*arguments: object, **options: object) -> list[Any]:
+            raise LookupError("mistake")
 
-            async def mistaken(*arguments: object, **options: object) -> list[Any]:
-                raise LookupError("mistake")
-
-            monkeypatch.setattr(manager["b"], "list_prompts", mistaken)
-            with pytest.raises(LookupError, match="mistake"):
-                await manager.list_prompts()
-
-    run(main())
+        monkeypatch.setattr(manager["b"], "list_prompts", mistaken)
+        with pytest.raises(LookupError, match="mistake"):
+            await manager.list_prompts()
 
 
-def test_a_name_that_no_tool_has() -> None:
+async def test_a_name_that_no_tool_has() -> None:
     """F-MANY-11"""
-
-    async def main() -> None:
-        async with Manager({"github": Member("search")}) as manager:
-            meant = "no tool 'github__serch'; did you mean 'github__search'"
-            with pytest.raises(UsageError, match=meant):
-                await manager.call_tool("github__serch")
-            with pytest.raises(UsageError, match=r"there is no tool 'zzz'$"):
-                await manager.call_tool("zzz")
-
-    run(main())
+    async with Manager({"github": Member("search")}) as manager:
+        meant = "no tool 'github__serch'; did you mean 'github__search'"
+        with pytest.raises(UsageError, match=meant):
+            await manager.call_tool("github__serch")
+        with pytest.raises(UsageError, match=r"there is no tool 'zzz'$"):
+            await manager.call_tool("zzz")
 
 
-def test_a_timeout_names_the_request_that_was_made() -> None:
+async def test_a_timeout_names_the_request_that_was_made() -> None:
     """F-MANY-10, F-SHOW-15: not the call of a tool."""
-
-    async def main() -> None:
-        slow = Member("y", seconds=1_000_000.0)
-        async with connect_all({"slow": slow}, wait=1, timeout=3, connect_timeout=100) as manager:
-            with pytest.raises(CallTimeout) as reading:
-                await manager.read_resource("mem://1", server="slow")
-            with pytest.raises(CallTimeout) as prompted:
-                await manager.get_prompt("slow:review")
-            assert reading.value.method == "resources/read"
-            assert prompted.value.method == "prompts/get"
-            assert "resources/read of slow: no answer within" in str(reading.value)
-
-    run(main())
+    slow = Member("y", seconds=1_000_000.0)
+    async with connect_all({"slow": slow}, wait=1, timeout=3, connect_timeout=100) as manager:
+        with pytest.raises(CallTimeout) as reading:
+            await manager.read_resource("mem://1", server="slow")
+        with pytest.raises(CallTimeout) as prompted:
+            await manager.get_prompt("slow:review")
+        assert reading.value.method == "resources/read"
+        assert prompted.value.method == "prompts/get"
+        assert "resources/read of slow: no answer within" in str(reading.value)
 
 
 def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
@@ -140,43 +130,35 @@ def test_a_server_without_templates_is_no_news(caplog: pytest.LogCaptureFixture)
     assert "odd: " in caplog.text
 
 
-def test_a_slow_owner_keeps_its_resource() -> None:
+async def test_a_slow_owner_keeps_its_resource() -> None:
     """F-SAFE-4: also while it is being connected anew, and another server lists the same URI."""
-
-    async def main() -> None:
-        owner, evil = member(), member(**{"resources/list": {"resources": []}})
-        async with Manager({"owner": owner, "evil": evil}) as manager:
-            await manager.list_resources()
-            owner.script.answers["resources/list"] = broken
-            evil.script.answers["resources/list"] = {"resources": [{"uri": "mem://1", "name": ""}]}
-            with pytest.raises(UsageError, match="may be of owner, evil"):
-                await manager.read_resource("mem://1")
-            assert not evil.script.sent("resources/read")
-            await manager.disconnect("evil")
-            assert (await manager.read_resource("owner:mem://1")).contents
-        async with Manager({"owner": owner, "evil": evil}) as manager:
-            with pytest.raises(UsageError, match="may be of owner, which has not listed any"):
-                await manager.read_resource("mem://1")
-
-    run(main())
+    owner, evil = member(), member(**{"resources/list": {"resources": []}})
+    async with Manager({"owner": owner, "evil": evil}) as manager:
+        await manager.list_resources()
+        owner.script.answers["resources/list"] = broken
+        evil.script.answers["resources/list"] = {"resources": [{"uri": "mem://1", "name": ""}]}
+        with pytest.raises(UsageError, match="may be of owner, evil"):
+            await manager.read_resource("mem://1")
+        assert not evil.script.sent("resources/read")
+        await manager.disconnect("evil")
+        assert (await manager.read_resource("owner:mem://1")).contents
+    async with Manager({"owner": owner, "evil": evil}) as manager:
+        with pytest.raises(UsageError, match="may be of owner, which has not listed any"):
+            await manager.read_resource("mem://1")
 
 
-def test_a_prompt_is_got_from_the_server_that_is_said() -> None:
+async def test_a_prompt_is_got_from_the_server_that_is_said() -> None:
     """F-SAFE-4: a server called ``github:admin`` answers no prompt of ``github``."""
-
-    async def main() -> None:
-        servers = {"github": member(), "github:admin": member()}
-        async with Manager(servers) as manager:
-            with pytest.raises(UsageError, match="may be a prompt of github, github:admin"):
-                await manager.get_prompt("github:admin:review")
-            got = await manager.get_prompt("admin:review", server="github")
-            assert got.description == "admin:review"
-            assert not servers["github:admin"].script.sent("prompts/get")
-
-    run(main())
+    servers = {"github": member(), "github:admin": member()}
+    async with Manager(servers) as manager:
+        with pytest.raises(UsageError, match="may be a prompt of github, github:admin"):
+            await manager.get_prompt("github:admin:review")
+        got = await manager.get_prompt("admin:review", server="github")
+        assert got.description == "admin:review"
+        assert not servers["github:admin"].script.sent("prompts/get")
 
 
-def test_hooks_know_the_server_of_a_prompt_and_a_resource() -> None:
+async def test_hooks_know_the_server_of_a_prompt_and_a_resource() -> None:
     """F-SAFE-5: once each, with the names of the manager."""
     seen: list[tuple[str, str, str, str]] = []
 
@@ -184,12 +166,9 @@ def test_hooks_know_the_server_of_a_prompt_and_a_resource() -> None:
         seen.append((call.method, call.server, call.name, call.full_name))
         return await proceed(call)
 
-    async def main() -> None:
-        async with Manager({"a": member()}, around=[note]) as manager:
-            await manager.read_resource("mem://1")
-            await manager.get_prompt("a:review")
-
-    run(main())
+    async with Manager({"a": member()}, around=[note]) as manager:
+        await manager.read_resource("mem://1")
+        await manager.get_prompt("a:review")
     assert seen == [
         ("resources/read", "a", "mem://1", "a:mem://1"),
         ("prompts/get", "a", "review", "a:review"),

@@ -27,7 +27,6 @@ from mcpclient.errors import ClientClosed, ConnectionLost, ServerUnavailable, Us
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses
 from tests.support.subprocesses import TOP
-from tests.support.virtual_time import run
 
 
 def config(**members: Any) -> Config:
@@ -38,38 +37,32 @@ def _server(name: str, member: Any) -> ServerConfig:
     return member if isinstance(member, ServerConfig) else ServerConfig(name, target=member)
 
 
-def test_only_what_changed_is_touched() -> None:
+@pytest.mark.virtual_time
+async def test_only_what_changed_is_touched() -> None:
     """F-MANY-4: other servers keep their connections; the order is that of the new file."""
-
-    async def main() -> None:
-        same, old, new, gone = Member("x"), Member("y"), Member("z"), Member("w")
-        before = config(same=same, other=old, gone=gone)
-        async with Manager(before) as manager:
-            client = manager["same"]
-            changes = await manager.reload(config(late=Member("v"), other=new, same=same))
-            assert changes.added == ("late",)
-            assert (changes.removed, changes.changed) == (("gone",), ("other",))
-            assert changes.unchanged == ("same",)
-            assert manager["same"] is client and same.attempts == 1
-            assert list(manager.servers) == ["late", "other", "same"]
-            assert set(statuses(manager).values()) == {"connected"}
-            assert {each.name for each in manager.tools} == {"same__x", "other__z", "late__v"}
-            assert not await manager.reload(
-                config(late=manager.servers["late"].config.target, other=new, same=same)
-            )
-
-    run(main())
+    same, old, new, gone = Member("x"), Member("y"), Member("z"), Member("w")
+    before = config(same=same, other=old, gone=gone)
+    async with Manager(before) as manager:
+        client = manager["same"]
+        changes = await manager.reload(config(late=Member("v"), other=new, same=same))
+        assert changes.added == ("late",)
+        assert (changes.removed, changes.changed) == (("gone",), ("other",))
+        assert changes.unchanged == ("same",)
+        assert manager["same"] is client and same.attempts == 1
+        assert list(manager.servers) == ["late", "other", "same"]
+        assert set(statuses(manager).values()) == {"connected"}
+        assert {each.name for each in manager.tools} == {"same__x", "other__z", "late__v"}
+        assert not await manager.reload(
+            config(late=manager.servers["late"].config.target, other=new, same=same)
+        )
 
 
-def test_servers_that_came_from_no_file() -> None:
+@pytest.mark.virtual_time
+async def test_servers_that_came_from_no_file() -> None:
     """F-MANY-4"""
-
-    async def main() -> None:
-        async with Manager({"a": Member()}) as manager:
-            with pytest.raises(UsageError, match="came from no file"):
-                await manager.reload()
-
-    run(main())
+    async with Manager({"a": Member()}) as manager:
+        with pytest.raises(UsageError, match="came from no file"):
+            await manager.reload()
 
 
 def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
@@ -97,7 +90,7 @@ def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
     asyncio.run(asyncio.wait_for(main(), 60))
 
 
-def test_a_file_of_servers(tmp_path: Path) -> None:
+async def test_a_file_of_servers(tmp_path: Path) -> None:
     """F-MANY-1, F-MANY-4: one that is switched off is connected when asked for; others stay."""
     file = tmp_path / ".mcp.json"
     server = {"command": sys.executable, "args": ["-c", "import sys; sys.exit(3)"]}
@@ -105,33 +98,27 @@ def test_a_file_of_servers(tmp_path: Path) -> None:
     def write(**servers: Any) -> None:
         file.write_text(json.dumps({"mcpServers": servers}), "utf-8")
 
-    async def main() -> None:
-        write(off={**server, "disabled": True}, broken={"comand": "x"})
-        async with Manager(file) as manager:
-            assert statuses(manager) == {"off": "disabled"}
-            assert any(problem.server == "broken" for problem in manager.problems)
-            connected = await manager.connect("off")
-            assert connected.status is Status.FAILED
-            assert "exited with code 3" in str(connected.error)
-            write(off={**server, "disabled": True})
-            assert (await manager.reload()).changed == ("off",)
-            assert manager.problems == []
-
-    asyncio.run(main())
+    write(off={**server, "disabled": True}, broken={"comand": "x"})
+    async with Manager(file) as manager:
+        assert statuses(manager) == {"off": "disabled"}
+        assert any(problem.server == "broken" for problem in manager.problems)
+        connected = await manager.connect("off")
+        assert connected.status is Status.FAILED
+        assert "exited with code 3" in str(connected.error)
+        write(off={**server, "disabled": True})
+        assert (await manager.reload()).changed == ("off",)
+        assert manager.problems == []
 
 
-def test_one_who_holds_the_servers_sees_the_new_ones() -> None:
+@pytest.mark.virtual_time
+async def test_one_who_holds_the_servers_sees_the_new_ones() -> None:
     """F-MANY-4: `Manager.servers` is always as of now, and in the order of the new file."""
-
-    async def main() -> None:
-        same, new = Member("x"), Member("y")
-        async with Manager(config(same=same, gone=Member("z"))) as manager:
-            held = manager.servers
-            await manager.reload(config(new=new, same=same))
-            assert list(held) == ["new", "same"]
-            assert held["new"].status is Status.CONNECTED
-
-    run(main())
+    same, new = Member("x"), Member("y")
+    async with Manager(config(same=same, gone=Member("z"))) as manager:
+        held = manager.servers
+        await manager.reload(config(new=new, same=same))
+        assert list(held) == ["new", "same"]
+        assert held["new"].status is Status.CONNECTED
 
 
 class Leisurely(Member):
@@ -142,78 +129,61 @@ class Leisurely(Member):
         await super().close()
 
 
-def test_what_changes_while_a_server_is_being_closed() -> None:
+@pytest.mark.virtual_time
+async def test_what_changes_while_a_server_is_being_closed() -> None:
     """F-MANY-4: removed twice, or added meanwhile: nothing is lost, and nothing fails."""
-
-    async def main() -> None:
-        same, late = Member("x"), Member("y")
-        async with Manager(config(same=same, gone=Leisurely("z"))) as manager:
-            reloading = asyncio.ensure_future(manager.reload(config(same=same)))
-            removing = asyncio.ensure_future(manager.remove("gone"))
-            await turns()
-            await manager.add("late", late)
-            await asyncio.gather(reloading, removing)
-            assert statuses(manager) == {"late": "connected", "same": "connected"}
-        assert statuses(manager) == {"late": "closed", "same": "closed"}
-
-    run(main())
+    same, late = Member("x"), Member("y")
+    async with Manager(config(same=same, gone=Leisurely("z"))) as manager:
+        reloading = asyncio.ensure_future(manager.reload(config(same=same)))
+        removing = asyncio.ensure_future(manager.remove("gone"))
+        await turns()
+        await manager.add("late", late)
+        await asyncio.gather(reloading, removing)
+        assert statuses(manager) == {"late": "connected", "same": "connected"}
+    assert statuses(manager) == {"late": "closed", "same": "closed"}
 
 
-def test_a_server_may_be_called_as_the_heading_of_a_file() -> None:
+async def test_a_server_may_be_called_as_the_heading_of_a_file() -> None:
     """F-MANY-4: what is added is one server, whatever its name."""
-
-    async def main() -> None:
-        async with Manager({}) as manager:
-            added = await manager.add("mcpServers", {"command": "./no-such-program"})
-            assert (added.name, str(added.status)) == ("mcpServers", "failed")
-
-    asyncio.run(main())
+    async with Manager({}) as manager:
+        added = await manager.add("mcpServers", {"command": "./no-such-program"})
+        assert (added.name, str(added.status)) == ("mcpServers", "failed")
 
 
-def test_two_that_are_added_under_one_name() -> None:
+@pytest.mark.virtual_time
+async def test_two_that_are_added_under_one_name() -> None:
     """F-MANY-4: the last one stays, and the other is closed, not forgotten while it runs."""
-
-    async def main() -> None:
-        first, second = Member("x"), Member("y")
-        async with Manager({"a": Leisurely("z")}) as manager:
-            added = await asyncio.gather(manager.add("a", first), manager.add("a", second))
-            assert [each.status for each in added] == [Status.CLOSED, Status.CONNECTED]
-            assert [each.name for each in manager.tools] == ["a__y"]
-
-    run(main())
+    first, second = Member("x"), Member("y")
+    async with Manager({"a": Leisurely("z")}) as manager:
+        added = await asyncio.gather(manager.add("a", first), manager.add("a", second))
+        assert [each.status for each in added] == [Status.CLOSED, Status.CONNECTED]
+        assert [each.name for each in manager.tools] == ["a__y"]
 
 
-def test_closed_while_servers_are_exchanged() -> None:
+@pytest.mark.virtual_time
+async def test_closed_while_servers_are_exchanged() -> None:
     """F-MANY-4, F-MANY-11: nothing is connected that nobody would close."""
-
-    async def main() -> None:
-        for name, target in (("a", Member("x")), ("b", Member("y"))):
-            manager = await Manager({"a": Leisurely("z")})
-            changes = manager.add("a", target) if name == "a" else manager.reload(config(b=target))
-            changing = asyncio.ensure_future(changes)
-            await turns()
-            await manager.close()
-            with pytest.raises(ClientClosed):
-                await changing
-            assert target.attempts == 0
-
-    run(main())
+    for name, target in (("a", Member("x")), ("b", Member("y"))):
+        manager = await Manager({"a": Leisurely("z")})
+        changes = manager.add("a", target) if name == "a" else manager.reload(config(b=target))
+        changing = asyncio.ensure_future(changes)
+        await turns()
+        await manager.close()
+        with pytest.raises(ClientClosed):
+            await changing
+        assert target.attempts == 0
 
 
-def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
+async def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
     """F-MANY-4, F-MANY-11: it is not connected any more."""
     file = tmp_path / ".mcp.json"
     server = {"command": sys.executable, "args": ["-c", "pass"], "disabled": True}
     file.write_text(json.dumps({"mcpServers": {"off": server}}), "utf-8")
-
-    async def main() -> None:
-        async with Manager(file) as manager:
-            connecting = asyncio.ensure_future(manager.connect("off"))
-            await turns()
-        # The file may have been read in the meantime: then it was switched on, and is closed again.
-        assert (await connecting).status in (Status.DISABLED, Status.CLOSED)
-
-    asyncio.run(main())
+    async with Manager(file) as manager:
+        connecting = asyncio.ensure_future(manager.connect("off"))
+        await turns()
+    # The file may have been read in the meantime: then it was switched on, and is closed again.
+    assert (await connecting).status in (Status.DISABLED, Status.CLOSED)
 
 
 def demo(tmp_path: Path, **servers: Any) -> Path:
@@ -226,80 +196,64 @@ STDIO = {"command": sys.executable, "args": [str(TOP / "tests" / "servers" / "mc
 
 
 @pytest.mark.parametrize("kind", ["path", "Config", "mapping"])
-def test_whatever_came_from_a_file_is_read_again(tmp_path: Path, kind: str) -> None:
+async def test_whatever_came_from_a_file_is_read_again(tmp_path: Path, kind: str) -> None:
     """F-MANY-23: by reload(), and before a server is connected again; in whatever way it came."""
     file = demo(tmp_path, a=STDIO, b=STDIO)
     loaded = load_config(file)
     servers: Any = {"path": file, "Config": loaded, "mapping": loaded.servers}[kind]
-
-    async def main() -> None:
-        async with Manager(servers) as manager:
-            assert statuses(manager) == {"a": "connected", "b": "connected"}
-            assert not await manager.reload()
-            demo(tmp_path, a={**STDIO, "env": {"X": "1"}}, b=STDIO)
-            assert (await manager.reload()).changed == ("a",)
-            assert manager.servers["a"].config.options["env"] == {"X": "1"}
-            assert manager.servers["a"].status is Status.CONNECTED
-            demo(tmp_path, a=STDIO)
-            await manager.disconnect("b")
-            assert (await manager.connect("b")).status is Status.DENIED
-            assert "has no server 'b' any more" in str(manager.servers["b"].error)
-
-    asyncio.run(main())
+    async with Manager(servers) as manager:
+        assert statuses(manager) == {"a": "connected", "b": "connected"}
+        assert not await manager.reload()
+        demo(tmp_path, a={**STDIO, "env": {"X": "1"}}, b=STDIO)
+        assert (await manager.reload()).changed == ("a",)
+        assert manager.servers["a"].config.options["env"] == {"X": "1"}
+        assert manager.servers["a"].status is Status.CONNECTED
+        demo(tmp_path, a=STDIO)
+        await manager.disconnect("b")
+        assert (await manager.connect("b")).status is Status.DENIED
+        assert "has no server 'b' any more" in str(manager.servers["b"].error)
 
 
-def test_an_entry_that_is_gone_is_not_started_again(tmp_path: Path) -> None:
+async def test_an_entry_that_is_gone_is_not_started_again(tmp_path: Path) -> None:
     """F-MANY-23: after a crash, and by no call either."""
     file = demo(tmp_path, a=STDIO)
-
-    async def main() -> None:
-        async with Manager(file, reconnect=Reconnect(delays=(0.01,))) as manager:
-            demo(tmp_path)
-            events = manager.events()
-            connection_of(manager["a"]).session.connection_lost(ConnectionLost("cut"))
-            while manager.servers["a"].status is not Status.DENIED:
-                await asyncio.wait_for(events.__anext__(), 10)
-            assert list(manager.tools) == []
-            with pytest.raises(ServerUnavailable, match="any more"):
-                await manager["a"].call_tool("echo", {"text": "x"})
-
-    asyncio.run(main())
+    async with Manager(file, reconnect=Reconnect(delays=(0.01,))) as manager:
+        demo(tmp_path)
+        events = manager.events()
+        connection_of(manager["a"]).session.connection_lost(ConnectionLost("cut"))
+        while manager.servers["a"].status is not Status.DENIED:
+            await asyncio.wait_for(events.__anext__(), 10)
+        assert list(manager.tools) == []
+        with pytest.raises(ServerUnavailable, match="any more"):
+            await manager["a"].call_tool("echo", {"text": "x"})
 
 
-def test_an_edited_entry_waits_for_approval_and_says_so(tmp_path: Path) -> None:
+async def test_an_edited_entry_waits_for_approval_and_says_so(tmp_path: Path) -> None:
     """F-MANY-23, F-MANY-2: it was said to be reconnecting; approved, it is connected again."""
     file = demo(tmp_path, a=STDIO)
     store = tmp_path / "approvals.json"
     agreeing, silent = (Approvals(lambda server: True, store), Approvals(store=store))
     agreeing.confirm(load_config(file, approvals=agreeing).servers["a"])
-
-    async def main() -> None:
-        async with Manager(file, approvals=silent) as manager:
-            assert statuses(manager) == {"a": "connected"}
-            demo(tmp_path, a={**STDIO, "env": {"X": "1"}})
-            await manager.reload()
-            assert statuses(manager) == {"a": "needs_approval"}
-            assert isinstance(manager.servers["a"].error, ServerUnavailable)
-            load_config(file, approvals=agreeing)
-            assert (await manager.connect("a")).status is Status.CONNECTED
-
-    asyncio.run(main())
+    async with Manager(file, approvals=silent) as manager:
+        assert statuses(manager) == {"a": "connected"}
+        demo(tmp_path, a={**STDIO, "env": {"X": "1"}})
+        await manager.reload()
+        assert statuses(manager) == {"a": "needs_approval"}
+        assert isinstance(manager.servers["a"].error, ServerUnavailable)
+        load_config(file, approvals=agreeing)
+        assert (await manager.connect("a")).status is Status.CONNECTED
 
 
-def test_variables_and_inputs_of_a_file_are_given_to_the_manager(tmp_path: Path) -> None:
+async def test_variables_and_inputs_of_a_file_are_given_to_the_manager(tmp_path: Path) -> None:
     """F-MANY-23, F-MANY-8: also when it is read again."""
     entry = {**STDIO, "env": {"A": "${TOKEN}", "B": "${input:key}"}}
     file = demo(tmp_path, a=entry)
-
-    async def main() -> None:
-        async with Manager(file, env={"TOKEN": "t"}, inputs={"key": "k"}) as manager:
-            for number in range(2):
-                found = manager.servers["a"].config.options["env"]
-                assert (found["A"], found["B"]) == ("t", "k")
-                demo(tmp_path, a={**entry, "cwd": str(tmp_path)})
-                assert bool(await manager.reload()) is (number == 0)
-
-    asyncio.run(main())
+    async with Manager(file, env={"TOKEN": "t"}, inputs={"key": "k"}) as manager:
+        for number in range(2):
+            found = manager.servers["a"].config.options["env"]
+            assert (found["A"], found["B"]) == ("t", "k")
+            demo(tmp_path, a={**entry, "cwd": str(tmp_path)})
+            assert bool(await manager.reload()) is (number == 0)
 
 
 @pytest.mark.parametrize("options", [{"inputs": {"a": "b"}}, {"approvals": Approvals()}])
@@ -309,12 +263,9 @@ def test_what_is_for_files_is_refused_for_others(options: Any) -> None:
         Manager({"a": Member("x")}, **options)
 
 
-def test_servers_of_no_file_have_nothing_to_read_again() -> None:
+@pytest.mark.virtual_time
+async def test_servers_of_no_file_have_nothing_to_read_again() -> None:
     """F-MANY-23"""
-
-    async def main() -> None:
-        async with Manager({"a": Member("x")}) as manager:
-            with pytest.raises(UsageError, match="came from no file"):
-                await manager.reload()
-
-    run(main())
+    async with Manager({"a": Member("x")}) as manager:
+        with pytest.raises(UsageError, match="came from no file"):
+            await manager.reload()

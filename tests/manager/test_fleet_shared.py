@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpclient import Manager
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
-def test_servers_share_one_of_each() -> None:
+async def test_servers_share_one_of_each() -> None:
     """F-MANY-1, F-MANY-12: slots, events and the list of tools."""
-
-    async def main() -> None:
-        async with Manager({"a": Member("x")}) as manager:
-            added = await manager.add("b", Member("y"))
-            shared = added._shared
-            assert shared is manager.servers["a"]._shared
-            assert shared.catalog.tools is manager.tools
-            assert manager.servers["a"]._shared.slots is shared.slots
-
-    run(main())
+    async with Manager({"a": Member("x")}) as manager:
+        added = await manager.add("b", Member("y"))
+        shared = added._shared
+        assert shared is manager.servers["a"]._shared
+        assert shared.catalog.tools is manager.tools
+        assert manager.servers["a"]._shared.slots is shared.slots

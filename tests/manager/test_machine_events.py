@@ -7,83 +7,71 @@ import gc
 import weakref
 from typing import Any
 
+import pytest
+
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
 from mcpclient.manager.machine import Events
 from mcpclient.net.futures import LoopBound
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 def changed(new: Status) -> StatusChanged:
     return StatusChanged("a", Status.CLOSED, new)
 
 
-def test_events_come_in_order_to_everyone() -> None:
+async def test_events_come_in_order_to_everyone() -> None:
     """F-MANY-2: a callback that takes its time loses none of them."""
+    heard: list[Any] = []
 
-    async def main() -> None:
-        heard: list[Any] = []
+    async def slow(event: Any) -> None:
+        await asyncio.sleep(0.1)
+        heard.append(event)
 
-        async def slow(event: Any) -> None:
-            await asyncio.sleep(0.1)
-            heard.append(event)
-
-        events = Events(slow, LoopBound())
-        stream = events.stream()
-        told = [changed(Status.CONNECTING), changed(Status.CONNECTED)]
-        for event in told:
-            events.tell(event)
-        await events.close(1)
-        assert [event async for event in stream] == heard == told
-
-    run(main())
+    events = Events(slow, LoopBound())
+    stream = events.stream()
+    told = [changed(Status.CONNECTING), changed(Status.CONNECTED)]
+    for event in told:
+        events.tell(event)
+    await events.close(1)
+    assert [event async for event in stream] == heard == told
 
 
-def test_a_waiting_consumer_is_woken() -> None:
-    async def main() -> None:
-        events = Events(None, LoopBound())
-        stream = events.stream()
-        waiting = asyncio.ensure_future(stream.__anext__())
-        await asyncio.sleep(0)
-        events.tell(changed(Status.FAILED))
-        assert (await waiting) == changed(Status.FAILED)
-
-    run(main())
+async def test_a_waiting_consumer_is_woken() -> None:
+    events = Events(None, LoopBound())
+    stream = events.stream()
+    waiting = asyncio.ensure_future(stream.__anext__())
+    await asyncio.sleep(0)
+    events.tell(changed(Status.FAILED))
+    assert (await waiting) == changed(Status.FAILED)
 
 
-def test_events_of_closing_are_delivered_before_close_returns() -> None:
+async def test_events_of_closing_are_delivered_before_close_returns() -> None:
     """F-MANY-2, F-MANY-4: to a callback that takes its time as well."""
+    heard: list[Any] = []
 
-    async def main() -> None:
-        heard: list[Any] = []
+    async def note(event: Any) -> None:
+        await asyncio.sleep(0.01)
+        heard.append(event)
 
-        async def note(event: Any) -> None:
-            await asyncio.sleep(0.01)
-            heard.append(event)
-
-        manager = await Manager({"a": Member("x")}, on_event=note)
-        stream = manager.events()
-        await manager.close()
-        assert heard[-2:] == [
-            ToolsUpdated("a", removed=("a__x",)),
-            StatusChanged("a", Status.CONNECTED, Status.CLOSED),
-        ]
-        assert [event async for event in stream] == heard[-2:]
-
-    run(main())
+    manager = await Manager({"a": Member("x")}, on_event=note)
+    stream = manager.events()
+    await manager.close()
+    assert heard[-2:] == [
+        ToolsUpdated("a", removed=("a__x",)),
+        StatusChanged("a", Status.CONNECTED, Status.CLOSED),
+    ]
+    assert [event async for event in stream] == heard[-2:]
 
 
-def test_a_stream_that_nobody_reads_any_more_is_freed() -> None:
+async def test_a_stream_that_nobody_reads_any_more_is_freed() -> None:
     """F-MANY-2: one who looks again and again leaves nothing behind."""
-
-    async def main() -> None:
-        events = Events(None, LoopBound())
-        read = events.stream()
-        forgotten = weakref.ref(events.stream())
-        gc.collect()
-        assert forgotten() is None
-        events.tell(changed(Status.FAILED))
-        await events.close(1)
-        assert [event async for event in read] == [changed(Status.FAILED)]
-
-    run(main())
+    events = Events(None, LoopBound())
+    read = events.stream()
+    forgotten = weakref.ref(events.stream())
+    gc.collect()
+    assert forgotten() is None
+    events.tell(changed(Status.FAILED))
+    await events.close(1)
+    assert [event async for event in read] == [changed(Status.FAILED)]

@@ -16,7 +16,8 @@ from mcpclient.net.futures import LoopBound
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, turns
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class RecordingServer:
@@ -94,102 +95,79 @@ REFUSED, RESET = ConnectFailed("s", "refused"), ConnectionLost("reset")
         ((PeerError(1, "x"),), True, PeerError, ["failed: PeerError"]),
     ],
 )
-def test_when_a_call_is_made_twice(
+async def test_when_a_call_is_made_twice(
     failures: tuple[Exception, ...], repeatable: bool, raised: Any, heard: list[str]
 ) -> None:
     """F-MANY-5: where it did not run, or where running twice does no harm; never a third time."""
-
-    async def main() -> None:
-        server, member = RecordingServer(repeatable=repeatable), Failing("x")
-        async with client_of(server, member) as client:
-            server.heard.clear()
-            member.failures = failures
-            if raised is None:
-                assert (await client.call_tool("x", timeout=7)).text == "x"
-            else:
-                with pytest.raises(raised):
-                    await client.call_tool("x", timeout=7)
-            assert server.heard == heard
-            was_repeated = bool(failures) and raised not in (ConnectionLost, PeerError)
-            assert server.waited == ([7] if was_repeated else [])
-            assert member.calls == ([] if raised else ["x"])
-
-    run(main())
+    server, member = RecordingServer(repeatable=repeatable), Failing("x")
+    async with client_of(server, member) as client:
+        server.heard.clear()
+        member.failures = failures
+        if raised is None:
+            assert (await client.call_tool("x", timeout=7)).text == "x"
+        else:
+            with pytest.raises(raised):
+                await client.call_tool("x", timeout=7)
+        assert server.heard == heard
+        was_repeated = bool(failures) and raised not in (ConnectionLost, PeerError)
+        assert server.waited == ([7] if was_repeated else [])
+        assert member.calls == ([] if raised else ["x"])
 
 
-def test_a_call_waits_for_a_connection() -> None:
+async def test_a_call_waits_for_a_connection() -> None:
     """F-MANY-5: for as long as its own timeout."""
-
-    async def main() -> None:
-        server = RecordingServer()
-        async with client_of(server, Member("x"), timeout=9) as client:
-            server.is_connected = False
-            assert (await client.call_tool("x")).text == "x"
-            limits = server.client._connection.options.timeouts
-            assert (server.waited, limits.tool) == ([9], 9)
-
-    run(main())
+    server = RecordingServer()
+    async with client_of(server, Member("x"), timeout=9) as client:
+        server.is_connected = False
+        assert (await client.call_tool("x")).text == "x"
+        limits = server.client._connection.options.timeouts
+        assert (server.waited, limits.tool) == ([9], 9)
 
 
-def test_what_happens_is_told_to_its_server() -> None:
+async def test_what_happens_is_told_to_its_server() -> None:
     """F-MANY-5: a new session, a message, the end of the connection, and its closing."""
-
-    async def main() -> None:
-        server, member = RecordingServer(), Member("x")
-        client = client_of(server, member)
-        await client.connect()
-        member.script.notify("notifications/message", level="info", data="x")
-        await turns()
-        client._connection.session.connection_lost(RESET)
-        client._connection.session.connection_lost(RESET)
-        await client.close()
-        assert server.heard == ["renewed", "answered", "lost", "closed"]
-
-    run(main())
+    server, member = RecordingServer(), Member("x")
+    client = client_of(server, member)
+    await client.connect()
+    member.script.notify("notifications/message", level="info", data="x")
+    await turns()
+    client._connection.session.connection_lost(RESET)
+    client._connection.session.connection_lost(RESET)
+    await client.close()
+    assert server.heard == ["renewed", "answered", "lost", "closed"]
 
 
-def test_hooks_learn_the_full_name() -> None:
+async def test_hooks_learn_the_full_name() -> None:
     """F-API-23"""
+    names: list[str] = []
 
-    async def main() -> None:
-        names: list[str] = []
+    async def note(call: Call, proceed: Proceed) -> CallToolResult:
+        names.append(call.full_name)
+        return await proceed(call)
 
-        async def note(call: Call, proceed: Proceed) -> CallToolResult:
-            names.append(call.full_name)
-            return await proceed(call)
-
-        async with client_of(RecordingServer(), Member("x"), around=[note]) as client:
-            await client.call_tool("x")
-        assert names == ["a__x"]
-
-    run(main())
+    async with client_of(RecordingServer(), Member("x"), around=[note]) as client:
+        await client.call_tool("x")
+    assert names == ["a__x"]
 
 
 @pytest.mark.parametrize(("loss", "raised"), [(RESET, ConnectionLost), (None, ClientClosed)])
-def test_a_call_that_its_server_cuts_off_learns_the_reason(loss: Any, raised: Any) -> None:
+async def test_a_call_that_its_server_cuts_off_learns_the_reason(loss: Any, raised: Any) -> None:
     """F-MANY-5: "the client is closed" is said only when the user has closed it."""
-
-    async def main() -> None:
-        server, member = RecordingServer(), Failing("x")
-        async with client_of(server, member) as client:
-            member.failures, server.loss = (ClientClosed(),), loss
-            with pytest.raises(raised):
-                await client.call_tool("x")
-
-    run(main())
+    server, member = RecordingServer(), Failing("x")
+    async with client_of(server, member) as client:
+        member.failures, server.loss = (ClientClosed(),), loss
+        with pytest.raises(raised):
+            await client.call_tool("x")
 
 
-def test_the_clients_of_one_manager_share_what_is_known_of_eras() -> None:
+async def test_the_clients_of_one_manager_share_what_is_known_of_eras() -> None:
     """F-MANY-14, F-LIFE-3: and no other manager in the same program does."""
 
-    async def main() -> None:
-        def eras(manager: Manager, name: str) -> EraMemory:
-            return manager[name]._connection.options.eras
+    def eras(manager: Manager, name: str) -> EraMemory:
+        return manager[name]._connection.options.eras
 
-        managers = (Manager({"a": Member("a"), "b": Member("b")}), Manager({"a": Member("a")}))
-        async with managers[0] as one, managers[1] as other:
-            assert eras(one, "a") is eras(one, "b")
-            assert eras(one, "a") is not eras(other, "a")
-            assert eras(one, "a") is not Client._eras
-
-    run(main())
+    managers = (Manager({"a": Member("a"), "b": Member("b")}), Manager({"a": Member("a")}))
+    async with managers[0] as one, managers[1] as other:
+        assert eras(one, "a") is eras(one, "b")
+        assert eras(one, "a") is not eras(other, "a")
+        assert eras(one, "a") is not Client._eras

@@ -16,7 +16,8 @@ from mcpclient import Config, Manager, ServerConfig, Status
 from mcpclient.errors import ClientClosed, ConnectionLost, ServersFailed, UsageError
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 SECONDS = 10
 
@@ -183,57 +184,45 @@ async def _open(manager: Manager) -> None:
     await manager.open()
 
 
-def test_tasks_that_open_one_manager_wait_for_the_same_opening() -> None:
+async def test_tasks_that_open_one_manager_wait_for_the_same_opening() -> None:
     """F-MANY-21: the second returned before any server was connected."""
+    member = Member("x", seconds=3)
+    manager = Manager({"a": member})
+    loop = asyncio.get_running_loop()
 
-    async def main() -> None:
-        member = Member("x", seconds=3)
-        manager = Manager({"a": member})
-        loop = asyncio.get_running_loop()
+    async def use() -> tuple[float, str]:
+        await manager.open()
+        return loop.time(), statuses(manager)["a"]
 
-        async def use() -> tuple[float, str]:
-            await manager.open()
-            return loop.time(), statuses(manager)["a"]
-
-        outcomes = await asyncio.gather(use(), use(), use())
-        assert list(outcomes) == [(3, "connected")] * 3
-        assert member.attempts == 1
-        await manager.close()
-
-    run(main())
+    outcomes = await asyncio.gather(use(), use(), use())
+    assert list(outcomes) == [(3, "connected")] * 3
+    assert member.attempts == 1
+    await manager.close()
 
 
-def test_who_waits_for_an_opening_that_fails_opens_it() -> None:
+async def test_who_waits_for_an_opening_that_fails_opens_it() -> None:
     """F-MANY-21"""
-
-    async def main() -> None:
-        manager = Manager({"a": Member("x", seconds=1, refusals=1)}, required=["a"])
-        outcomes = await asyncio.gather(manager.open(), manager.open(), return_exceptions=True)
-        assert isinstance(outcomes[0], ServersFailed) and outcomes[1] is manager
-        await manager.close()
-
-    run(main())
+    manager = Manager({"a": Member("x", seconds=1, refusals=1)}, required=["a"])
+    outcomes = await asyncio.gather(manager.open(), manager.open(), return_exceptions=True)
+    assert isinstance(outcomes[0], ServersFailed) and outcomes[1] is manager
+    await manager.close()
 
 
-def test_closing_while_it_opens_ends_both() -> None:
+async def test_closing_while_it_opens_ends_both() -> None:
     """F-MANY-21: open() does not return a closed manager, and close() leaves nothing running."""
-
-    async def main() -> None:
-        manager = Manager({"a": Member("x", seconds=50), "b": Member("y")})
-        opening = [asyncio.ensure_future(manager.open()) for _ in range(2)]
-        await asyncio.sleep(1)
-        await asyncio.gather(manager.close(), manager.close())
-        for each in opening:
-            with pytest.raises(ClientClosed, match="closed while it was being opened"):
-                await each
-        assert statuses(manager) == {"a": "closed", "b": "closed"}
-        async with manager:
-            assert (await manager.call_tool("b__y")).text == "y"
-
-    run(main())
+    manager = Manager({"a": Member("x", seconds=50), "b": Member("y")})
+    opening = [asyncio.ensure_future(manager.open()) for _ in range(2)]
+    await asyncio.sleep(1)
+    await asyncio.gather(manager.close(), manager.close())
+    for each in opening:
+        with pytest.raises(ClientClosed, match="closed while it was being opened"):
+            await each
+    assert statuses(manager) == {"a": "closed", "b": "closed"}
+    async with manager:
+        assert (await manager.call_tool("b__y")).text == "y"
 
 
-def test_opening_again_waits_until_it_is_closed() -> None:
+async def test_opening_again_waits_until_it_is_closed() -> None:
     """F-MANY-21: what is closed last is not what was opened since."""
 
     class Slow(Member):
@@ -241,70 +230,56 @@ def test_opening_again_waits_until_it_is_closed() -> None:
             await asyncio.sleep(2)
             await super().close()
 
-    async def main() -> None:
-        member = Slow("x")
-        manager = await Manager({"a": member})
-        stream = manager.events()
-        closing = asyncio.ensure_future(manager.close())
-        await turns()
-        await manager.open()
-        assert closing.done() and statuses(manager) == {"a": "connected"}
-        assert (await manager.call_tool("a__x")).text == "x"
-        assert [each async for each in stream]
-        late = manager.events()
-        await manager.close()
-        assert [each async for each in late]
-
-    run(main())
+    member = Slow("x")
+    manager = await Manager({"a": member})
+    stream = manager.events()
+    closing = asyncio.ensure_future(manager.close())
+    await turns()
+    await manager.open()
+    assert closing.done() and statuses(manager) == {"a": "connected"}
+    assert (await manager.call_tool("a__x")).text == "x"
+    assert [each async for each in stream]
+    late = manager.events()
+    await manager.close()
+    assert [each async for each in late]
 
 
-def test_a_bad_environment_leaves_the_manager_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_bad_environment_leaves_the_manager_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-21: it was open, with no servers in it."""
-
-    async def main() -> None:
-        manager = Manager({"a": Member("x")})
-        monkeypatch.setenv("MCP_SERVER_CONNECTION_BATCH_SIZE", "many")
-        with pytest.raises(UsageError, match="BATCH_SIZE"):
-            await manager.open()
-        with pytest.raises(UsageError, match="is not open"):
-            await manager.connect("a")
-        monkeypatch.delenv("MCP_SERVER_CONNECTION_BATCH_SIZE")
-        async with manager:
-            assert statuses(manager) == {"a": "connected"}
-
-    run(main())
+    manager = Manager({"a": Member("x")})
+    monkeypatch.setenv("MCP_SERVER_CONNECTION_BATCH_SIZE", "many")
+    with pytest.raises(UsageError, match="BATCH_SIZE"):
+        await manager.open()
+    with pytest.raises(UsageError, match="is not open"):
+        await manager.connect("a")
+    monkeypatch.delenv("MCP_SERVER_CONNECTION_BATCH_SIZE")
+    async with manager:
+        assert statuses(manager) == {"a": "connected"}
 
 
-def test_a_server_that_is_removed_while_it_is_added_again_is_not_returned() -> None:
+async def test_a_server_that_is_removed_while_it_is_added_again_is_not_returned() -> None:
     """F-MANY-21, F-MANY-6: the same name and configuration is the same connection, if it is one."""
-
-    async def main() -> None:
-        member = Member("x", seconds=5)
-        async with Manager({"a": member}, wait="none") as manager:
-            adding = asyncio.ensure_future(manager.add("a", member))
-            await asyncio.sleep(1)
-            before = manager.servers["a"]
-            await manager.remove("a")
-            added = await adding
-            assert added is not before and added.status is Status.CONNECTED
-            assert manager.servers["a"] is added
-
-    run(main())
+    member = Member("x", seconds=5)
+    async with Manager({"a": member}, wait="none") as manager:
+        adding = asyncio.ensure_future(manager.add("a", member))
+        await asyncio.sleep(1)
+        before = manager.servers["a"]
+        await manager.remove("a")
+        added = await adding
+        assert added is not before and added.status is Status.CONNECTED
+        assert manager.servers["a"] is added
 
 
-def test_reloads_at_once_leave_what_the_last_one_says() -> None:
+async def test_reloads_at_once_leave_what_the_last_one_says() -> None:
     """F-MANY-21, F-MANY-4: two that change the same servers do not mix."""
 
     def config(*tools: str) -> Config:
         return Config({"a": ServerConfig("a", target=Member(*tools, seconds=1))})
 
-    async def main() -> None:
-        async with Manager({"a": Member("x")}) as manager:
-            await asyncio.gather(manager.reload(config("y")), manager.reload(config("z", "w")))
-            assert [each.raw_name for each in manager.tools] == ["z", "w"]
-            assert list(statuses(manager).values()) == ["connected"]
-
-    run(main())
+    async with Manager({"a": Member("x")}) as manager:
+        await asyncio.gather(manager.reload(config("y")), manager.reload(config("z", "w")))
+        assert [each.raw_name for each in manager.tools] == ["z", "w"]
+        assert list(statuses(manager).values()) == ["connected"]
 
 
 def test_every_reader_of_a_stream_reaches_its_end(elsewhere: Elsewhere) -> None:
@@ -330,18 +305,14 @@ def test_every_reader_of_a_stream_reaches_its_end(elsewhere: Elsewhere) -> None:
         assert elsewhere.do(read()) == [] == asyncio.run(read())
 
 
-def test_a_stream_of_a_closed_manager_has_ended() -> None:
+async def test_a_stream_of_a_closed_manager_has_ended() -> None:
     """F-MANY-21: it never did; and of one that is not open yet, it begins with the opening."""
-
-    async def main() -> None:
-        manager = Manager({"a": Member("x")})
-        early = manager.events()
-        await manager.open()
-        assert (await early.__anext__()).server == "a"
-        await manager.close()
-        assert [each async for each in manager.events()] == []
-
-    run(main())
+    manager = Manager({"a": Member("x")})
+    early = manager.events()
+    await manager.open()
+    assert (await early.__anext__()).server == "a"
+    await manager.close()
+    assert [each async for each in manager.events()] == []
 
 
 def test_a_stream_that_was_read_in_a_loop_that_has_ended_goes_on() -> None:

@@ -10,7 +10,8 @@ import mcpclient
 from mcpclient import Manager
 from mcpclient.manager.naming import any_pattern, fits_pair, is_offered
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.parametrize(
@@ -30,24 +31,20 @@ def test_patterns(include: Sequence[str], exclude: Sequence[str], offered: list[
     assert [tool for tool in tools if is_offered(tool, include, exclude)] == offered
 
 
-def test_a_vetted_subset_of_an_editor() -> None:
+async def test_a_vetted_subset_of_an_editor() -> None:
     """F-MANY-13, seed 002 (15.6.1): whatever else the server offers, now or later, is not there."""
-
-    async def main() -> None:
-        member = Member("executeCode", "getDiagnostics", "closeAllTabs")
-        include = ("executeCode", "getDiagnostics")
-        ide = mcpclient.ServerConfig("ide", target=member, include=include)
-        async with Manager({"ide": ide}, naming="mcp__server__tool") as manager:
-            assert [each.name for each in manager.tools] == [
-                "mcp__ide__executeCode",
-                "mcp__ide__getDiagnostics",
-            ]
-            refused = await manager["ide"].call_tool("closeAllTabs")
-            assert (refused.is_error, member.calls) == (True, [])
-            assert "the configuration of its server leaves it out" in refused.text
-            assert not (await manager.call_tool("mcp__ide__executeCode")).is_error
-
-    run(main())
+    member = Member("executeCode", "getDiagnostics", "closeAllTabs")
+    include = ("executeCode", "getDiagnostics")
+    ide = mcpclient.ServerConfig("ide", target=member, include=include)
+    async with Manager({"ide": ide}, naming="mcp__server__tool") as manager:
+        assert [each.name for each in manager.tools] == [
+            "mcp__ide__executeCode",
+            "mcp__ide__getDiagnostics",
+        ]
+        refused = await manager["ide"].call_tool("closeAllTabs")
+        assert (refused.is_error, member.calls) == (True, [])
+        assert "the configuration of its server leaves it out" in refused.text
+        assert not (await manager.call_tool("mcp__ide__executeCode")).is_error
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,8 @@ from tests.client.scripted_server import HANDSHAKE
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 def config(member: Member) -> ServerConfig:
     """A configuration that is the same in every run."""
@@ -32,74 +34,56 @@ async def first_run(member: Member, path: Path) -> None:
         assert statuses(manager) == {"a": "connected"}  # nothing is remembered yet
 
 
-def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> None:
+async def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> None:
     """F-MANY-14: its tools are there at once, and marked as those of an earlier connection."""
-
-    async def main() -> None:
-        path = tmp_path / "tools.json"
-        await first_run(Member("x"), path)
-        member = Member("x")
-        async with Manager(
-            {"a": config(member)}, lazy=True, memory=path, required=["a"]
-        ) as manager:
-            assert (statuses(manager), member.attempts) == ({"a": "deferred"}, 0)
-            assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
-            calls = [manager.call_tool("a__x") for _ in range(5)]
-            assert [each.text for each in await asyncio.gather(*calls)] == ["x"] * 5
-            assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
-            assert not manager.tools[0].stale
-
-    run(main())
+    path = tmp_path / "tools.json"
+    await first_run(Member("x"), path)
+    member = Member("x")
+    async with Manager({"a": config(member)}, lazy=True, memory=path, required=["a"]) as manager:
+        assert (statuses(manager), member.attempts) == ({"a": "deferred"}, 0)
+        assert [(each.name, each.stale) for each in manager.tools] == [("a__x", True)]
+        calls = [manager.call_tool("a__x") for _ in range(5)]
+        assert [each.text for each in await asyncio.gather(*calls)] == ["x"] * 5
+        assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
+        assert not manager.tools[0].stale
 
 
-def test_a_definition_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
+async def test_a_definition_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
     """F-MANY-14"""
-
-    async def main() -> None:
-        path = tmp_path / "tools.json"
-        await first_run(Member("x"), path)
-        member = Member(tool("x", description="another"), "y")
-        async with Manager({"a": config(member)}, lazy=True, memory=path) as manager:
-            events = manager.events()
-            await manager.call_tool("a__x")
-            updates: list[ToolsUpdated] = []
-            while not updates:
-                event = await events.__anext__()
-                updates = [event] if isinstance(event, ToolsUpdated) else []
-            assert updates == [ToolsUpdated("a", added=("a__y",), changed=("a__x",))]
-
-    run(main())
+    path = tmp_path / "tools.json"
+    await first_run(Member("x"), path)
+    member = Member(tool("x", description="another"), "y")
+    async with Manager({"a": config(member)}, lazy=True, memory=path) as manager:
+        events = manager.events()
+        await manager.call_tool("a__x")
+        updates: list[ToolsUpdated] = []
+        while not updates:
+            event = await events.__anext__()
+            updates = [event] if isinstance(event, ToolsUpdated) else []
+        assert updates == [ToolsUpdated("a", added=("a__y",), changed=("a__x",))]
 
 
-def test_what_it_spoke_in_an_earlier_run_is_tried_first(
+async def test_what_it_spoke_in_an_earlier_run_is_tried_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """F-MANY-14"""
     expected: list[str] = []
     monkeypatch.setattr(Connection, "expect", lambda _, version: expected.append(version))
-
-    async def main() -> None:
-        path = tmp_path / "tools.json"
-        await first_run(Member("x"), path)
-        async with Manager({"a": config(Member("x"))}, lazy=True, memory=path) as manager:
-            assert manager["a"]
-        assert expected == ["", HANDSHAKE]
-
-    run(main())
+    path = tmp_path / "tools.json"
+    await first_run(Member("x"), path)
+    async with Manager({"a": config(Member("x"))}, lazy=True, memory=path) as manager:
+        assert manager["a"]
+    assert expected == ["", HANDSHAKE]
 
 
-def test_a_known_tool_can_be_called_while_its_server_is_connected(tmp_path: Path) -> None:
+async def test_a_known_tool_can_be_called_while_its_server_is_connected(tmp_path: Path) -> None:
     """F-MANY-14: also without ``lazy``; its name is reserved, and the call waits."""
-
-    async def main() -> None:
-        path = tmp_path / "tools.json"
-        await first_run(Member("x"), path)
-        member = Member("x", seconds=5)
-        async with Manager({"a": config(member)}, memory=path, wait="none") as manager:
-            assert list(manager.tools) == []
-            assert (await manager.call_tool("a__x")).text == "x"
-
-    run(main())
+    path = tmp_path / "tools.json"
+    await first_run(Member("x"), path)
+    member = Member("x", seconds=5)
+    async with Manager({"a": config(member)}, memory=path, wait="none") as manager:
+        assert list(manager.tools) == []
+        assert (await manager.call_tool("a__x")).text == "x"
 
 
 @pytest.fixture
@@ -128,17 +112,15 @@ def test_a_file_that_is_held_holds_up_nothing_else(held: threading.Event, tmp_pa
     asyncio.run(main())
 
 
-def test_closing_waits_for_the_file_as_for_a_server(held: threading.Event, tmp_path: Path) -> None:
+async def test_closing_waits_for_the_file_as_for_a_server(
+    held: threading.Event, tmp_path: Path
+) -> None:
     """F-MANY-4, F-MANY-14: five seconds at most."""
-
-    async def main() -> None:
-        manager = await Manager({"a": Member("x")}, memory=tmp_path / "tools.json")
-        began = asyncio.get_running_loop().time()
-        await manager.close()
-        assert asyncio.get_running_loop().time() - began == 5
-        held.set()
-
-    run(main())
+    manager = await Manager({"a": Member("x")}, memory=tmp_path / "tools.json")
+    began = asyncio.get_running_loop().time()
+    await manager.close()
+    assert asyncio.get_running_loop().time() - began == 5
+    held.set()
 
 
 def test_remembered_by_configuration_and_user() -> None:

@@ -74,47 +74,39 @@ def test_the_list_of_one_server_stays_the_same_object() -> None:
     assert held == [] and held.version == 2
 
 
-def test_many_tools_are_prepared_a_few_at_a_time() -> None:
+async def test_many_tools_are_prepared_a_few_at_a_time() -> None:
     """F-MANY-22: the event loop gets its turn in between, and what is unchanged is kept."""
+    catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
+    home, turns = place("a"), 0
 
-    async def main() -> None:
-        catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
-        home, turns = place("a"), 0
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
 
-        async def count() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        counting = asyncio.ensure_future(count())
-        offered = tools(*(f"t{number:04}" for number in range(3000)))
-        await catalog.prepare(home, offered)
-        assert turns >= 2 * len(offered) / 250
-        assert list(catalog.tools) == []  # until they are all there
-        catalog.update(home, offered)
-        before = list(catalog.tools)
-        changed = [dict(each) for each in offered]
-        changed[7]["title"] = "other"
-        await catalog.prepare(home, changed)
-        assert list(catalog.tools) == before
-        catalog.update(home, changed)
-        kept = [after is old for after, old in zip(catalog.tools, before)]
-        assert [number for number, same in enumerate(kept) if not same] == [7]
-        counting.cancel()
-
-    asyncio.run(main())
+    counting = asyncio.ensure_future(count())
+    offered = tools(*(f"t{number:04}" for number in range(3000)))
+    await catalog.prepare(home, offered)
+    assert turns >= 2 * len(offered) / 250
+    assert list(catalog.tools) == []  # until they are all there
+    catalog.update(home, offered)
+    before = list(catalog.tools)
+    changed = [dict(each) for each in offered]
+    changed[7]["title"] = "other"
+    await catalog.prepare(home, changed)
+    assert list(catalog.tools) == before
+    catalog.update(home, changed)
+    kept = [after is old for after, old in zip(catalog.tools, before)]
+    assert [number for number, same in enumerate(kept) if not same] == [7]
+    counting.cancel()
 
 
-def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> None:
+async def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> None:
     """F-MANY-22, F-MANY-11: nobody calls the tool of another server by the name of this one's."""
-
-    async def main() -> None:
-        catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), lambda event: None)
-        catalog.update(place("b"), tools("read"))
-        assert [(each.name, each.server) for each in catalog.tools] == [("read", "b")]
-        await catalog.prepare(place("a"), tools("read"))
-        ((name, owner),) = [(each.name, each.server) for each in catalog.tools]
-        assert catalog.names.owner(name) == (owner, "read") == ("b", "read")
-
-    asyncio.run(main())
+    catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), lambda event: None)
+    catalog.update(place("b"), tools("read"))
+    assert [(each.name, each.server) for each in catalog.tools] == [("read", "b")]
+    await catalog.prepare(place("a"), tools("read"))
+    ((name, owner),) = [(each.name, each.server) for each in catalog.tools]
+    assert catalog.names.owner(name) == (owner, "read") == ("b", "read")

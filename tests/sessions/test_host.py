@@ -18,9 +18,8 @@ from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host, SessionTransport
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
 
 @pytest.fixture(autouse=True)
@@ -94,231 +93,191 @@ def joined(**options: Any) -> Client:
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_a_caller_talks_to_the_server(era: str) -> None:
+async def test_a_caller_talks_to_the_server(era: str) -> None:
     """F-SHOW-12: in the era and with the words of the session, without another handshake."""
-
-    async def scenario() -> None:
-        server = Server(era)
-        async with session(server) as host:
-            before = len(server.received)
-            async with joined() as client:
-                assert len(server.received) == before
-                assert client.protocol_version == host.client.protocol_version
-                assert client.server_info.name == "test-server"
-                assert client.transport_name == "in-process"
-                assert [tool.name for tool in await client.list_tools()] == ["echo"]
-                assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
-                await client.notify("notifications/x", {"y": 1})
-                await server.came("notifications/x")
-                steps: list[float] = []
-                await client.call_tool(
-                    "progress", {"steps": 3}, on_progress=lambda each: steps.append(each.progress)
-                )
-                assert steps == [1, 2, 3]
-                with pytest.raises(PeerError, match="Unknown tool"):
-                    await client.call_tool("nope")
-                await client.ping()
-            assert host.client.is_connected
-
-    run(scenario())
+    server = Server(era)
+    async with session(server) as host:
+        before = len(server.received)
+        async with joined() as client:
+            assert len(server.received) == before
+            assert client.protocol_version == host.client.protocol_version
+            assert client.server_info.name == "test-server"
+            assert client.transport_name == "in-process"
+            assert [tool.name for tool in await client.list_tools()] == ["echo"]
+            assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+            await client.notify("notifications/x", {"y": 1})
+            await server.came("notifications/x")
+            steps: list[float] = []
+            await client.call_tool(
+                "progress", {"steps": 3}, on_progress=lambda each: steps.append(each.progress)
+            )
+            assert steps == [1, 2, 3]
+            with pytest.raises(PeerError, match="Unknown tool"):
+                await client.call_tool("nope")
+            await client.ping()
+        assert host.client.is_connected
 
 
-def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
+async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
     """F-SHOW-12: and one that nobody can be asked is refused."""
+    async with session(server := Server("handshake")):
+        asked: list[str] = []
 
-    async def scenario() -> None:
-        async with session(server := Server("handshake")):
-            asked: list[str] = []
+        def answer(name: str) -> Any:
+            def handle(request: Any) -> dict[str, int]:
+                asked.append(name)
+                return {"n": 1}
 
-            def answer(name: str) -> Any:
-                def handle(request: Any) -> dict[str, int]:
-                    asked.append(name)
-                    return {"n": 1}
+            return handle
 
-                return handle
-
-            caller = joined(elicitation=answer("first"))
-            async with caller as first, joined(elicitation=answer("second")) as second:
-                waiting = asyncio.ensure_future(first.call_tool("never"))
-                await server.came("tools/call")
-                schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
-                params = {"message": "n?", "requestedSchema": schema}
-                question = {"method": "elicitation/create", "params": params}
-                result = await second.call_tool("ask", question)
-                assert "'action': 'accept'" in result.text
-                assert asked == ["second"]
-                waiting.cancel()
-                sample = {"method": "sampling/createMessage", "params": {}}
-                assert "-32601" in (await second.call_tool("ask", sample)).text
-            assert server.end is not None
-            server.end.send({"jsonrpc": "2.0", "id": "q", **question})
-            await server.came("q")
-            refused = next(each for each in server.received if each.get("id") == "q")
-            assert "no call of this session" in refused["error"]["message"]
-
-    run(scenario())
+        caller = joined(elicitation=answer("first"))
+        async with caller as first, joined(elicitation=answer("second")) as second:
+            waiting = asyncio.ensure_future(first.call_tool("never"))
+            await server.came("tools/call")
+            schema = {"type": "object", "properties": {"n": {"type": "integer"}}}
+            params = {"message": "n?", "requestedSchema": schema}
+            question = {"method": "elicitation/create", "params": params}
+            result = await second.call_tool("ask", question)
+            assert "'action': 'accept'" in result.text
+            assert asked == ["second"]
+            waiting.cancel()
+            sample = {"method": "sampling/createMessage", "params": {}}
+            assert "-32601" in (await second.call_tool("ask", sample)).text
+        assert server.end is not None
+        server.end.send({"jsonrpc": "2.0", "id": "q", **question})
+        await server.came("q")
+        refused = next(each for each in server.received if each.get("id") == "q")
+        assert "no call of this session" in refused["error"]["message"]
 
 
-def test_a_caller_who_leaves_cancels() -> None:
+async def test_a_caller_who_leaves_cancels() -> None:
     """F-SHOW-12: the call, the question to the user, and what was subscribed to."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")) as host:
-            client = await joined()
-            async with client.listen(uris=["x:1"]):
-                calling = asyncio.ensure_future(client.call_tool("never"))
-                await server.came("tools/call")
-                host.callers[0].transport.abort()
-                with pytest.raises(ConnectionLost):
-                    await calling
-            await server.came("notifications/cancelled")
-            await server.came("resources/unsubscribe")
-            await client.close()
-
-    run(scenario())
-
-
-def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
-    """F-SHOW-12: the user is asked no longer than the server waits, and the other way round."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")) as host:
-            news: asyncio.Queue[str] = asyncio.Queue()
-
-            async def answer(request: Any) -> None:
-                news.put_nowait(f"asked {request.message}")
-                try:
-                    await asyncio.get_running_loop().create_future()
-                finally:
-                    news.put_nowait(f"withdrew {request.message}")
-
-            client = await joined(elicitation=answer)
+    async with session(server := Server("handshake")) as host:
+        client = await joined()
+        async with client.listen(uris=["x:1"]):
             calling = asyncio.ensure_future(client.call_tool("never"))
             await server.came("tools/call")
-            assert server.end is not None
-            for name in ("one", "two"):
-                schema = {"type": "object", "properties": {}}
-                params: dict[str, Any] = {"message": name, "requestedSchema": schema}
-                question = {"method": "elicitation/create", "params": params}
-                server.end.send({"jsonrpc": "2.0", "id": name, **question})
-                assert await news.get() == f"asked {name}"
-            told = {"requestId": "one"}
-            message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told}
-            server.end.send(message)
-            assert await news.get() == "withdrew one"
-            (caller,) = host.callers
-            assert len(caller._asked) == 1
-            caller.transport.abort()
-            await server.came("two")
-            answered = next(each for each in server.received if each.get("id") == "two")
-            assert answered["error"]["message"] == "the user has left"
+            host.callers[0].transport.abort()
             with pytest.raises(ConnectionLost):
                 await calling
-            await client.close()
+        await server.came("notifications/cancelled")
+        await server.came("resources/unsubscribe")
+        await client.close()
 
-    run(scenario())
+
+async def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
+    """F-SHOW-12: the user is asked no longer than the server waits, and the other way round."""
+    async with session(server := Server("handshake")) as host:
+        news: asyncio.Queue[str] = asyncio.Queue()
+
+        async def answer(request: Any) -> None:
+            news.put_nowait(f"asked {request.message}")
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                news.put_nowait(f"withdrew {request.message}")
+
+        client = await joined(elicitation=answer)
+        calling = asyncio.ensure_future(client.call_tool("never"))
+        await server.came("tools/call")
+        assert server.end is not None
+        for name in ("one", "two"):
+            schema = {"type": "object", "properties": {}}
+            params: dict[str, Any] = {"message": name, "requestedSchema": schema}
+            question = {"method": "elicitation/create", "params": params}
+            server.end.send({"jsonrpc": "2.0", "id": name, **question})
+            assert await news.get() == f"asked {name}"
+        told = {"requestId": "one"}
+        message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told}
+        server.end.send(message)
+        assert await news.get() == "withdrew one"
+        (caller,) = host.callers
+        assert len(caller._asked) == 1
+        caller.transport.abort()
+        await server.came("two")
+        answered = next(each for each in server.received if each.get("id") == "two")
+        assert answered["error"]["message"] == "the user has left"
+        with pytest.raises(ConnectionLost):
+            await calling
+        await client.close()
 
 
-def test_a_resource_stays_subscribed_for_the_others() -> None:
+async def test_a_resource_stays_subscribed_for_the_others() -> None:
     """F-SHOW-12: the last one to leave unsubscribes."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")), joined() as one, joined() as two:
-            await one.subscribe_resource("x:1")
-            await two.subscribe_resource("x:1")
-            await one.unsubscribe_resource("x:1")
-            assert not server.messages("resources/unsubscribe")
-            await two.unsubscribe_resource("x:1")
-            assert len(server.messages("resources/unsubscribe")) == 1
-
-    run(scenario())
+    async with session(server := Server("handshake")), joined() as one, joined() as two:
+        await one.subscribe_resource("x:1")
+        await two.subscribe_resource("x:1")
+        await one.unsubscribe_resource("x:1")
+        assert not server.messages("resources/unsubscribe")
+        await two.unsubscribe_resource("x:1")
+        assert len(server.messages("resources/unsubscribe")) == 1
 
 
-def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: of a remote server, whose callers notice nothing."""
+    async with session(server := Server("handshake")) as host, joined() as client:
+        upstream = host.client._connection.session
+        answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
 
-    async def scenario() -> None:
-        async with session(server := Server("handshake")) as host, joined() as client:
-            upstream = host.client._connection.session
-            answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
+        async def once(sent: Any) -> dict[str, Any]:
+            if expired:
+                upstream.give_up(sent)
+                raise expired.pop()
+            return await answer_to(sent)
 
-            async def once(sent: Any) -> dict[str, Any]:
-                if expired:
-                    upstream.give_up(sent)
-                    raise expired.pop()
-                return await answer_to(sent)
-
-            monkeypatch.setattr(upstream, "answer_to", once)
-            assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
-            assert len(server.messages("initialize")) == 2
-
-    run(scenario())
+        monkeypatch.setattr(upstream, "answer_to", once)
+        assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+        assert len(server.messages("initialize")) == 2
 
 
-def test_a_caller_cancels_a_call() -> None:
+async def test_a_caller_cancels_a_call() -> None:
     """F-SHOW-12: as any client does, and the others go on."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")), joined() as client:
-            calling = asyncio.ensure_future(client.call_tool("never"))
-            await server.came("tools/call")
-            calling.cancel()
-            await server.came("notifications/cancelled")
-            assert (await client.call_tool("echo", {"text": "on"})).text == "on"
-
-    run(scenario())
+    async with session(server := Server("handshake")), joined() as client:
+        calling = asyncio.ensure_future(client.call_tool("never"))
+        await server.came("tools/call")
+        calling.cancel()
+        await server.came("notifications/cancelled")
+        assert (await client.call_tool("echo", {"text": "on"})).text == "on"
 
 
-def test_notifications_reach_all_callers() -> None:
+async def test_notifications_reach_all_callers() -> None:
     """F-SHOW-12: but those of a subscription only the one who has it."""
-
-    async def scenario() -> None:
-        heard: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
-        async with session(Server("handshake")):
-            one, two = (joined(on_notification=lambda *_, e=each: e.set()) for each in heard)
-            async with one as first, two:
-                told = {"method": "notifications/prompts/list_changed"}
-                await first.call_tool("notify", {"messages": [told]})
-                for each in heard:
-                    await each.wait()
-        async with session(Server("stateless")), joined() as first, joined():
-            subscription = await first.listen(uris=["x:1"]).open()
-            event = await subscription.__anext__()
-            assert getattr(event, "uri", "") == "x:1"
-            await subscription.close()
-
-    run(scenario())
+    heard: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
+    async with session(Server("handshake")):
+        one, two = (joined(on_notification=lambda *_, e=each: e.set()) for each in heard)
+        async with one as first, two:
+            told = {"method": "notifications/prompts/list_changed"}
+            await first.call_tool("notify", {"messages": [told]})
+            for each in heard:
+                await each.wait()
+    async with session(Server("stateless")), joined() as first, joined():
+        subscription = await first.listen(uris=["x:1"]).open()
+        event = await subscription.__anext__()
+        assert getattr(event, "uri", "") == "x:1"
+        await subscription.close()
 
 
-def test_an_idle_session_ends() -> None:
+async def test_an_idle_session_ends() -> None:
     """F-SHOW-12: after half an hour without a caller, and not while there is one."""
-
-    async def scenario() -> None:
-        loop = asyncio.get_running_loop()
-        async with session(Server("handshake"), idle=1800.0) as host:
-            await asyncio.sleep(1700)
-            async with joined():
-                await asyncio.sleep(5000)
-                assert not host.over.done()
-            left = loop.time()
-            assert await host.over is None
-            assert loop.time() - left == pytest.approx(1800, abs=1)
-
-    run(scenario())
+    loop = asyncio.get_running_loop()
+    async with session(Server("handshake"), idle=1800.0) as host:
+        await asyncio.sleep(1700)
+        async with joined():
+            await asyncio.sleep(5000)
+            assert not host.over.done()
+        left = loop.time()
+        assert await host.over is None
+        assert loop.time() - left == pytest.approx(1800, abs=1)
 
 
-def test_the_end_of_a_session_tells_why() -> None:
+async def test_the_end_of_a_session_tells_why() -> None:
     """F-SHOW-12: to all calls in flight."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")) as host, joined() as client:
-            calling = asyncio.ensure_future(client.call_tool("never"))
-            await server.came("tools/call")
-            host.end(ConnectionLost("it fell over"))
-            with pytest.raises(ConnectionLost, match="it fell over"):
-                await calling
-
-    run(scenario())
+    async with session(server := Server("handshake")) as host, joined() as client:
+        calling = asyncio.ensure_future(client.call_tool("never"))
+        await server.came("tools/call")
+        host.end(ConnectionLost("it fell over"))
+        with pytest.raises(ConnectionLost, match="it fell over"):
+            await calling
 
 
 def test_a_session_is_asked_and_closed() -> None:
@@ -343,69 +302,49 @@ def test_a_session_is_asked_and_closed() -> None:
     "sent",
     [b"no JSON\n", b'{"id": 0, "method": "mcpclient/join", "params": {"token": "x"}}\n', b"[]\n"],
 )
-def test_a_stranger_is_dropped(sent: bytes) -> None:
+async def test_a_stranger_is_dropped(sent: bytes) -> None:
     """F-SHOW-12: what is not a greeting with the right token ends the connection."""
-
-    async def scenario() -> None:
-        async with session(Server("handshake")) as host:
-            host.token = "secret"
-            reader, writer = await asyncio.open_unix_connection(Place.of("it", os.environ).link)
-            writer.write(sent)
-            with suppress(ConnectionError):
-                assert await reader.read() == b""
-            writer.close()
-            assert not any(caller.joined for caller in host.callers)
-
-    run(scenario())
+    async with session(Server("handshake")) as host:
+        host.token = "secret"
+        reader, writer = await asyncio.open_unix_connection(Place.of("it", os.environ).link)
+        writer.write(sent)
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        writer.close()
+        assert not any(caller.joined for caller in host.callers)
 
 
-def test_another_user_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_user_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: before a word is read."""
-
-    async def scenario() -> None:
-        async with session(Server("handshake")):
-            monkeypatch.setattr(hosts, "is_own_peer", lambda connection: False)
-            with pytest.raises(UsageError, match="no session @it"):
-                await joined()
-
-    run(scenario())
+    async with session(Server("handshake")):
+        monkeypatch.setattr(hosts, "is_own_peer", lambda connection: False)
+        with pytest.raises(UsageError, match="no session @it"):
+            await joined()
 
 
-def test_a_remote_server_is_reached_anew() -> None:
+async def test_a_remote_server_is_reached_anew() -> None:
     """F-SHOW-12: only a process takes its state with it when it ends."""
-
-    async def scenario() -> None:
-        async with session(server := Server("handshake")) as host, joined() as client:
-            assert server.end is not None
-            transport = host.client._connection.session.transport
-            transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
-            assert not host.over.done()
-            assert (await client.call_tool("echo", {"text": "again"})).text == "again"
-
-    run(scenario())
+    async with session(server := Server("handshake")) as host, joined() as client:
+        assert server.end is not None
+        transport = host.client._connection.session.transport
+        transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
+        assert not host.over.done()
+        assert (await client.call_tool("echo", {"text": "again"})).text == "again"
 
 
-def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: and costs no memory."""
     monkeypatch.setattr(hosts, "_MAX_UNREAD", -1)
-
-    async def scenario() -> None:
-        async with session(Server("handshake")):
-            with pytest.raises(UsageError, match="no session"):
-                await joined()
-
-    run(scenario())
+    async with session(Server("handshake")):
+        with pytest.raises(UsageError, match="no session"):
+            await joined()
 
 
-def test_a_tool_that_cannot_be_mirrored_does_not_hide_the_others() -> None:
+async def test_a_tool_that_cannot_be_mirrored_does_not_hide_the_others() -> None:
     """F-SHOW-12: the caller's own client leaves it out."""
-
-    async def scenario() -> None:
-        server = Server("stateless")
-        schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}
-        tools = [{"name": "odd", "inputSchema": schema}, {"name": "echo", "inputSchema": {}}]
-        server.answers["tools/list"] = {"tools": tools}
-        async with session(server), joined(timeout=5) as client:
-            assert "echo" in [tool.name for tool in await client.list_tools()]
-
-    run(scenario())
+    server = Server("stateless")
+    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}
+    tools = [{"name": "odd", "inputSchema": schema}, {"name": "echo", "inputSchema": {}}]
+    server.answers["tools/list"] = {"tools": tools}
+    async with session(server), joined(timeout=5) as client:
+        assert "echo" in [tool.name for tool in await client.list_tools()]

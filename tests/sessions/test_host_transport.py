@@ -85,57 +85,45 @@ async def serve(environ: dict[str, str], state: dict[str, Any], *answers: Any) -
     return await asyncio.start_unix_server(talk, sock=listener)
 
 
-def test_the_opening_costs_no_round_trip(environ: dict[str, str]) -> None:
+async def test_the_opening_costs_no_round_trip(environ: dict[str, str]) -> None:
     """F-SHOW-12: what the session knows answers it."""
-
-    async def scenario() -> None:
-        failed = {"failed": packed(HttpError(500, {}, b""))}
-        refused = {"error": {"code": -32000, "message": "no"}}
-        lost = {"id": None, "lost": packed(ConnectionLost("over"))}
-        server = await serve(environ, STATE, {"result": {}}, refused, failed, lost)
-        async with Client(SessionTransport("it", environ)) as client:
-            assert client.server_info.name == "it"
-            assert client.transport_name == "stdio"
-            assert client.target == "@it"
+    failed = {"failed": packed(HttpError(500, {}, b""))}
+    refused = {"error": {"code": -32000, "message": "no"}}
+    lost = {"id": None, "lost": packed(ConnectionLost("over"))}
+    server = await serve(environ, STATE, {"result": {}}, refused, failed, lost)
+    async with Client(SessionTransport("it", environ)) as client:
+        assert client.server_info.name == "it"
+        assert client.transport_name == "stdio"
+        assert client.target == "@it"
+        await client.ping()
+        with pytest.raises(PeerError, match="no"):
             await client.ping()
-            with pytest.raises(PeerError, match="no"):
-                await client.ping()
-            with pytest.raises(HttpError):
-                await client.ping()
-            with pytest.raises(ConnectionLost, match="over"):
-                await client.ping()
-        server.close()
-
-    asyncio.run(scenario())
+        with pytest.raises(HttpError):
+            await client.ping()
+        with pytest.raises(ConnectionLost, match="over"):
+            await client.ping()
+    server.close()
 
 
 @pytest.mark.parametrize("state", [{"version": "0.0.1"}, {**STATE, "version": "9"}, {}])
-def test_another_version_is_named(environ: dict[str, str], state: dict[str, Any]) -> None:
+async def test_another_version_is_named(environ: dict[str, str], state: dict[str, Any]) -> None:
     """F-SHOW-12: with what to do."""
-
-    async def scenario() -> None:
-        server = await serve(environ, state)
-        with pytest.raises(UsageError, match="has opened @it") as caught:
-            await Client(SessionTransport("it", environ))
-        assert "mcpclient close @it" in caught.value.hint
-        server.close()
-
-    asyncio.run(scenario())
+    server = await serve(environ, state)
+    with pytest.raises(UsageError, match="has opened @it") as caught:
+        await Client(SessionTransport("it", environ))
+    assert "mcpclient close @it" in caught.value.hint
+    server.close()
 
 
-def test_a_session_that_is_not_there(environ: dict[str, str]) -> None:
+async def test_a_session_that_is_not_there(environ: dict[str, str]) -> None:
     """F-SHOW-12: the ones that are there are named."""
-
-    async def scenario() -> None:
-        server = await serve(environ, STATE)
-        with pytest.raises(UsageError, match="there is no session @itt; did you mean '@it'"):
-            await Client(SessionTransport("itt", environ))
-        server.close()
-
-    asyncio.run(scenario())
+    server = await serve(environ, STATE)
+    with pytest.raises(UsageError, match="there is no session @itt; did you mean '@it'"):
+        await Client(SessionTransport("itt", environ))
+    server.close()
 
 
-def test_on_windows_the_token_is_shown(
+async def test_on_windows_the_token_is_shown(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-SHOW-12: the one of the private file, at the port that it names."""
@@ -148,15 +136,12 @@ def test_on_windows_the_token_is_shown(
         await reader.read()
         writer.close()
 
-    async def scenario() -> None:
-        place = Place.of("it", {"LOCALAPPDATA": environ["XDG_RUNTIME_DIR"]}, "win32")
-        listener, token = listen(place)
-        server = await asyncio.start_server(talk, sock=listener)
-        transport = SessionTransport("it", environ)
-        transport._place = place
-        async with Client(transport) as client:
-            assert client.is_connected
-        assert shown == [token]
-        server.close()
-
-    asyncio.run(scenario())
+    place = Place.of("it", {"LOCALAPPDATA": environ["XDG_RUNTIME_DIR"]}, "win32")
+    listener, token = listen(place)
+    server = await asyncio.start_server(talk, sock=listener)
+    transport = SessionTransport("it", environ)
+    transport._place = place
+    async with Client(transport) as client:
+        assert client.is_connected
+    assert shown == [token]
+    server.close()

@@ -9,7 +9,8 @@ import pytest
 
 import mcpclient
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 def endpoint(server: McpServer, seen: list[Any], path: str = "/mcp") -> Any:
@@ -35,28 +36,21 @@ def endpoint(server: McpServer, seen: list[Any], path: str = "/mcp") -> Any:
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_an_application_is_a_target(era: str) -> None:
+async def test_an_application_is_a_target(era: str) -> None:
     """F-API-24: it starts and ends with the connection; options work as over a network."""
     seen: list[Any] = []
-
-    async def main() -> None:
-        app = endpoint(McpServer(era), seen)
-        async with mcpclient.connect(app, auth="token") as client:
-            assert client.transport_name == "http"
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    app = endpoint(McpServer(era), seen)
+    async with mcpclient.connect(app, auth="token") as client:
+        assert client.transport_name == "http"
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
     assert seen[0] == "lifespan.startup" and seen[-1] == "lifespan.shutdown"
     assert set(seen[1:-1]) == {b"Bearer token"}
 
 
-def test_another_path_is_named() -> None:
-    async def main() -> None:
-        app = endpoint(McpServer(), [], "/api/mcp")
-        target = mcpclient.AsgiApp(app, "/api/mcp")
-        async with mcpclient.connect(target) as client:
-            assert "in-process app /api/mcp" in repr(client)
-        client = await mcpclient.connect(target)
-        client._connection.abort()
-
-    run(main())
+async def test_another_path_is_named() -> None:
+    app = endpoint(McpServer(), [], "/api/mcp")
+    target = mcpclient.AsgiApp(app, "/api/mcp")
+    async with mcpclient.connect(target) as client:
+        assert "in-process app /api/mcp" in repr(client)
+    client = await mcpclient.connect(target)
+    client._connection.abort()

@@ -18,6 +18,8 @@ from tests.support.virtual_time import run
 
 from .receivers import RecordingReceiver
 
+pytestmark = pytest.mark.virtual_time
+
 URL = parse_url("http://127.0.0.1:8000/a%20b?c=d")
 App = Callable[[Any, Any, Any], Awaitable[None]]
 
@@ -89,7 +91,7 @@ def test_an_application_sees_the_request_and_its_answer_arrives() -> None:
         ("GET", 404, b"no", None),
     ],
 )
-def test_each_way_to_frame_a_body(
+async def test_each_way_to_frame_a_body(
     method: str, status: int, body: bytes, length: bytes | None
 ) -> None:
     headers = [] if length is None else [(b"content-length", length)]
@@ -97,28 +99,22 @@ def test_each_way_to_frame_a_body(
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await answer(send, body, status=status, headers=headers)
 
-    async def main() -> None:
-        sink = await ask(app, method, None)
-        assert sink.head is not None and sink.head.status == status and sink.error is None
-        assert b"".join(sink.pieces) == (b"" if method == "HEAD" else body)
-
-    run(main())
+    sink = await ask(app, method, None)
+    assert sink.head is not None and sink.head.status == status and sink.error is None
+    assert b"".join(sink.pieces) == (b"" if method == "HEAD" else body)
 
 
-def test_one_request_follows_the_other() -> None:
+async def test_one_request_follows_the_other() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await answer(send, (await receive())["body"])
 
-    async def main() -> None:
-        client = HttpClient(_Dialer(NetworkOptions(), app, {}))
-        for body in (b"a", b"b" * 300_000):
-            sink = Sink()
-            client.request(HttpRequest("POST", URL, [], body), sink)
-            await sink.done
-            assert b"".join(sink.pieces) == body
-        await client.close()
-
-    run(main())
+    client = HttpClient(_Dialer(NetworkOptions(), app, {}))
+    for body in (b"a", b"b" * 300_000):
+        sink = Sink()
+        client.request(HttpRequest("POST", URL, [], body), sink)
+        await sink.done
+        assert b"".join(sink.pieces) == body
+    await client.close()
 
 
 def test_an_application_that_fails_says_why() -> None:
@@ -152,7 +148,7 @@ def test_an_application_that_is_cancelled_by_itself_ends_the_connection() -> Non
     assert isinstance(run(ask(app)).error, ConnectionLost)
 
 
-def test_a_client_that_goes_away_ends_the_application() -> None:
+async def test_a_client_that_goes_away_ends_the_application() -> None:
     """F-API-8: it hears of it, and is cancelled."""
     ended: list[str] = []
 
@@ -165,19 +161,16 @@ def test_a_client_that_goes_away_ends_the_application() -> None:
         finally:
             ended.append((await receive())["type"])
 
-    async def main() -> None:
-        client = HttpClient(_Dialer(NetworkOptions(), app, {}))
-        exchange = client.request(HttpRequest("POST", URL, [], b""), Sink())
-        await asyncio.sleep(1)
-        exchange.abort()
-        await asyncio.sleep(1)
-        await client.close()
-
-    run(main())
+    client = HttpClient(_Dialer(NetworkOptions(), app, {}))
+    exchange = client.request(HttpRequest("POST", URL, [], b""), Sink())
+    await asyncio.sleep(1)
+    exchange.abort()
+    await asyncio.sleep(1)
+    await client.close()
     assert ended == ["http.disconnect"]
 
 
-def test_work_after_a_response_ends_with_the_transport() -> None:
+async def test_work_after_a_response_ends_with_the_transport() -> None:
     """F-API-24: it goes on while the client is connected, as behind a real server."""
     ended: list[str] = []
 
@@ -191,25 +184,22 @@ def test_work_after_a_response_ends_with_the_transport() -> None:
         finally:
             ended.append(scope["method"])
 
-    async def main() -> None:
-        transport = AsgiTransport(URL, app, NetworkOptions())
-        await transport.open(RecordingReceiver())
-        for method in ("POST", "GET"):
-            sink = Sink()
-            transport._http.request(HttpRequest(method, URL, [], b""), sink)
-            await sink.done
-        await asyncio.sleep(120)
-        assert ended == ["done", "POST"]
-        await transport.close()
-        assert ended == ["done", "POST", "GET"]
-
-    run(main())
+    transport = AsgiTransport(URL, app, NetworkOptions())
+    await transport.open(RecordingReceiver())
+    for method in ("POST", "GET"):
+        sink = Sink()
+        transport._http.request(HttpRequest(method, URL, [], b""), sink)
+        await sink.done
+    await asyncio.sleep(120)
+    assert ended == ["done", "POST"]
+    await transport.close()
+    assert ended == ["done", "POST", "GET"]
 
 
 # Lifespan
 
 
-def test_a_lifespan_starts_and_ends_with_its_state() -> None:
+async def test_a_lifespan_starts_and_ends_with_its_state() -> None:
     told: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -219,19 +209,16 @@ def test_a_lifespan_starts_and_ends_with_its_state() -> None:
             told.append((await receive())["type"])
             await send({"type": f"{told[-1]}.complete"})
 
-    async def main() -> None:
-        transport = AsgiTransport(URL, app, NetworkOptions())
-        await transport.open(RecordingReceiver())
-        assert transport.state == {"pool": "made"}
-        await transport.close()
-        await transport.close()
-
-    run(main())
+    transport = AsgiTransport(URL, app, NetworkOptions())
+    await transport.open(RecordingReceiver())
+    assert transport.state == {"pool": "made"}
+    await transport.close()
+    await transport.close()
     assert told == ["lifespan.startup", "lifespan.shutdown"]
 
 
 @pytest.mark.parametrize("answer", [None, "lifespan.startup.complete", 1, ["type"], {}])
-def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> None:
+async def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> None:
     """It has started, as far as can be told."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
@@ -239,53 +226,41 @@ def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> No
             await receive()
             await send(answer)
 
-    async def main() -> None:
-        transport = AsgiTransport(URL, app, NetworkOptions())
-        await transport.open(RecordingReceiver())
-        await transport.close()
-
-    run(main())
+    transport = AsgiTransport(URL, app, NetworkOptions())
+    await transport.open(RecordingReceiver())
+    await transport.close()
 
 
-def test_an_application_without_lifespans_works() -> None:
+async def test_an_application_without_lifespans_works() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         assert scope["type"] == "http"
 
-    async def main() -> None:
-        transport = AsgiTransport(URL, app, NetworkOptions())
-        await transport.open(RecordingReceiver())
-        await transport.close()
-
-    run(main())
+    transport = AsgiTransport(URL, app, NetworkOptions())
+    await transport.open(RecordingReceiver())
+    await transport.close()
 
 
-def test_an_application_that_does_not_start_says_why() -> None:
+async def test_an_application_that_does_not_start_says_why() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
         await send({"type": "lifespan.startup.failed", "message": "no database"})
 
-    async def main() -> None:
-        with pytest.raises(ConnectFailed, match="did not start: no database"):
-            await AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
-
-    run(main())
+    with pytest.raises(ConnectFailed, match="did not start: no database"):
+        await AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
 
 
-def test_an_application_that_never_answers_delays_only_so_long() -> None:
+async def test_an_application_that_never_answers_delays_only_so_long() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        transport = AsgiTransport(URL, app, NetworkOptions())
-        await transport.open(RecordingReceiver())
-        transport.abort()
-        await transport.close()
-        assert asyncio.get_running_loop().time() < 30
-
-    run(main())
+    transport = AsgiTransport(URL, app, NetworkOptions())
+    await transport.open(RecordingReceiver())
+    transport.abort()
+    await transport.close()
+    assert asyncio.get_running_loop().time() < 30
 
 
-def test_an_opening_that_is_cancelled_ends_the_application() -> None:
+async def test_an_opening_that_is_cancelled_ends_the_application() -> None:
     """F-LIFE-5: nothing stays behind, not even a lifespan that never got anywhere."""
     ended: list[str] = []
 
@@ -295,11 +270,8 @@ def test_an_opening_that_is_cancelled_ends_the_application() -> None:
         finally:
             ended.append(scope["type"])
 
-    async def main() -> None:
-        opening = AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(opening, 1)
-        await asyncio.sleep(1)
-        assert ended == ["lifespan"]
-
-    run(main())
+    opening = AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(opening, 1)
+    await asyncio.sleep(1)
+    assert ended == ["lifespan"]

@@ -67,105 +67,81 @@ async def opened() -> tuple[FakeTransport, FakeConnection, RecordingReceiver]:
     return transport, connection, receiver
 
 
-def test_messages_of_one_turn_share_a_write() -> None:
+async def test_messages_of_one_turn_share_a_write() -> None:
     """F-LIFE-9, F-WS-1: the first goes at once, the others together."""
-
-    async def scenario() -> None:
-        transport, connection, _ = await opened()
-        for number in (7, 8, 9):
-            transport.send(call(number))
-        assert connection.writes == [b"1:7 "]
-        await asyncio.sleep(0)
-        assert connection.writes == [b"1:7 ", b"2:8 3:9 "]
-
-    asyncio.run(scenario())
+    transport, connection, _ = await opened()
+    for number in (7, 8, 9):
+        transport.send(call(number))
+    assert connection.writes == [b"1:7 "]
+    await asyncio.sleep(0)
+    assert connection.writes == [b"1:7 ", b"2:8 3:9 "]
 
 
-def test_messages_wait_for_a_server_that_does_not_read() -> None:
+async def test_messages_wait_for_a_server_that_does_not_read() -> None:
     """F-STD-5: in order; what is given up meanwhile is not framed and never sent."""
-
-    async def scenario() -> None:
-        transport, connection, _ = await opened()
-        connection.paused = True
-        for number in (7, 8, 9):
-            transport.send(call(number))
-        await asyncio.sleep(0)
-        assert not connection.writes
-        assert transport.abandon(call(8)) is Abandoned.NEVER_SENT
-        connection.paused = False
-        transport.writing_resumed()
-        assert connection.writes == [b"1:7 2:9 "]
-        assert transport.abandon(call(9)) is Abandoned.STILL_OPEN
-
-    asyncio.run(scenario())
+    transport, connection, _ = await opened()
+    connection.paused = True
+    for number in (7, 8, 9):
+        transport.send(call(number))
+    await asyncio.sleep(0)
+    assert not connection.writes
+    assert transport.abandon(call(8)) is Abandoned.NEVER_SENT
+    connection.paused = False
+    transport.writing_resumed()
+    assert connection.writes == [b"1:7 2:9 "]
+    assert transport.abandon(call(9)) is Abandoned.STILL_OPEN
 
 
-def test_closing_writes_what_is_queued() -> None:
+async def test_closing_writes_what_is_queued() -> None:
     """F-LIFE-6: and then nothing can be sent."""
-
-    async def scenario() -> None:
-        transport, connection, receiver = await opened()
-        transport.send(call(7))
-        transport.send(call(8))
-        await transport.close()
-        await transport.close()
-        assert connection.writes == [b"1:7 ", b"2:8 "]
-        assert transport.disconnected == 2
-        with pytest.raises(ConnectionLost, match="the connection was closed"):
-            transport.send(call(9))
-        assert not receiver.lost
-
-    asyncio.run(scenario())
+    transport, connection, receiver = await opened()
+    transport.send(call(7))
+    transport.send(call(8))
+    await transport.close()
+    await transport.close()
+    assert connection.writes == [b"1:7 ", b"2:8 "]
+    assert transport.disconnected == 2
+    with pytest.raises(ConnectionLost, match="the connection was closed"):
+        transport.send(call(9))
+    assert not receiver.lost
 
 
-def test_a_transport_that_was_never_open() -> None:
+async def test_a_transport_that_was_never_open() -> None:
     """F-LIFE-5: closing and aborting do nothing; there is nothing to send to."""
-
-    async def scenario() -> None:
-        transport = FakeTransport(None)
-        with pytest.raises(ConnectionLost, match="there is no connection to fake"):
-            transport.send(call(1))
-        assert transport.abandon(call(1)) is Abandoned.STILL_OPEN
-        with pytest.raises(ConnectFailed):
-            await transport.open(RecordingReceiver())
-        await transport.close()
-        transport.abort()
-        assert not transport.disconnected
-
-    asyncio.run(scenario())
+    transport = FakeTransport(None)
+    with pytest.raises(ConnectionLost, match="there is no connection to fake"):
+        transport.send(call(1))
+    assert transport.abandon(call(1)) is Abandoned.STILL_OPEN
+    with pytest.raises(ConnectFailed):
+        await transport.open(RecordingReceiver())
+    await transport.close()
+    transport.abort()
+    assert not transport.disconnected
 
 
-def test_the_end_of_the_connection_is_reported_and_remembered() -> None:
+async def test_the_end_of_the_connection_is_reported_and_remembered() -> None:
     """F-LIFE-7: later messages fail with the same reason, each with a traceback of its own."""
-
-    async def scenario() -> None:
-        transport, connection, receiver = await opened()
-        transport.send(call(7))
-        transport.send(call(8))
-        error = ConnectionLost("gone")
-        transport.connection_lost(error)
-        assert receiver.lost == [error]
-        await asyncio.sleep(0)
-        assert connection.writes == [b"1:7 "]
-        with pytest.raises(ConnectionLost, match="gone") as caught:
-            transport.send(call(9))
-        assert caught.value is not error
-        transport.abort()
-        assert connection.aborted
-
-    asyncio.run(scenario())
+    transport, connection, receiver = await opened()
+    transport.send(call(7))
+    transport.send(call(8))
+    error = ConnectionLost("gone")
+    transport.connection_lost(error)
+    assert receiver.lost == [error]
+    await asyncio.sleep(0)
+    assert connection.writes == [b"1:7 "]
+    with pytest.raises(ConnectionLost, match="gone") as caught:
+        transport.send(call(9))
+    assert caught.value is not error
+    transport.abort()
+    assert connection.aborted
 
 
-def test_it_can_be_opened_again() -> None:
+async def test_it_can_be_opened_again() -> None:
     """F-LIFE-5: after a loss, the same transport makes a new connection."""
-
-    async def scenario() -> None:
-        transport, connection, receiver = await opened()
-        transport.connection_lost(ConnectionLost("gone"))
-        await transport.open(receiver)
-        transport.send(call(7))
-        assert connection.writes == [b"1:7 "]
-        with pytest.raises(UsageError):
-            transport.send(Outgoing({"method": "x", "params": {"number": float("nan")}}))
-
-    asyncio.run(scenario())
+    transport, connection, receiver = await opened()
+    transport.connection_lost(ConnectionLost("gone"))
+    await transport.open(receiver)
+    transport.send(call(7))
+    assert connection.writes == [b"1:7 "]
+    with pytest.raises(UsageError):
+        transport.send(Outgoing({"method": "x", "params": {"number": float("nan")}}))

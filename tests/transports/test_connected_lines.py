@@ -197,36 +197,28 @@ def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
 
 
 @pytest.mark.parametrize("start", [b"", b'{"x":"', b"[[", b'{"method":"m","params":{"x":"'])
-def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
+async def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
     """F-WIRE-3: it answers no call that is known, so none of them will ever be answered."""
-
-    async def main() -> None:
-        receiver = RecordingReceiver()
-        reader = await lines(receiver)
-        reader.data_received(start + b"y" * 3_000)
-        assert not receiver.lost
-        for _ in range(10):
-            reader.data_received(b"y" * 1_000)
-        assert [cast(MessageTooLarge, error).limit for error in receiver.lost] == [1000]
-        await asyncio.sleep(0)
-        assert reader.wire.aborted
-
-    asyncio.run(main())
+    receiver = RecordingReceiver()
+    reader = await lines(receiver)
+    reader.data_received(start + b"y" * 3_000)
+    assert not receiver.lost
+    for _ in range(10):
+        reader.data_received(b"y" * 1_000)
+    assert [cast(MessageTooLarge, error).limit for error in receiver.lost] == [1000]
+    await asyncio.sleep(0)
+    assert reader.wire.aborted
 
 
-def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-WIRE-3: the other calls wait behind it."""
     monkeypatch.setattr(connected, "_MAX_FLOOD", 50_000)
-
-    async def main() -> None:
-        receiver = RecordingReceiver()
-        reader = await lines(receiver)
-        reader.data_received(b'{"id":7,"result":{"x":"')
-        for size in range(60):
-            assert bool(receiver.lost) == (size >= 50)
-            reader.data_received(b"y" * 1_000)
-
-    asyncio.run(main())
+    receiver = RecordingReceiver()
+    reader = await lines(receiver)
+    reader.data_received(b'{"id":7,"result":{"x":"')
+    for size in range(60):
+        assert bool(receiver.lost) == (size >= 50)
+        reader.data_received(b"y" * 1_000)
 
 
 def test_batches_and_a_last_line_without_its_end() -> None:
@@ -255,28 +247,24 @@ def test_half_a_message_at_the_end_answers_nobody(
 # Writing
 
 
-def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
+async def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
     """F-BRIDGE-1: its text is written as it is, unless other messages come before it."""
-
-    async def main() -> None:
-        transport = await lines(RecordingReceiver())
-        read_line = b'{"text": "%b"}' % (b"x" * 2**20)
-        passed_on = VerbatimObject({}, memoryview(read_line))
-        large = Outgoing(messages.request(2, "m", passed_on))
-        whole = b'{"jsonrpc":"2.0","id":2,"method":"m","params":%b}\n' % read_line
-        transport.send(large)
-        assert b"".join(transport.wire.writes) == whole
-        assert [isinstance(each, memoryview) for each in transport.wire.writes].count(True) == 1
-        assert transport.wire.writes[1] is passed_on.text
-        transport.wire.writes.clear()
-        transport.send(Outgoing(messages.request(1, "m", None)))
-        transport.send(large)
-        await asyncio.sleep(0)
-        first, second = transport.wire.writes
-        assert json.loads(bytes(first))["id"] == 1
-        assert second == whole
-
-    asyncio.run(main())
+    transport = await lines(RecordingReceiver())
+    read_line = b'{"text": "%b"}' % (b"x" * 2**20)
+    passed_on = VerbatimObject({}, memoryview(read_line))
+    large = Outgoing(messages.request(2, "m", passed_on))
+    whole = b'{"jsonrpc":"2.0","id":2,"method":"m","params":%b}\n' % read_line
+    transport.send(large)
+    assert b"".join(transport.wire.writes) == whole
+    assert [isinstance(each, memoryview) for each in transport.wire.writes].count(True) == 1
+    assert transport.wire.writes[1] is passed_on.text
+    transport.wire.writes.clear()
+    transport.send(Outgoing(messages.request(1, "m", None)))
+    transport.send(large)
+    await asyncio.sleep(0)
+    first, second = transport.wire.writes
+    assert json.loads(bytes(first))["id"] == 1
+    assert second == whole
 
 
 class Writer(ConnectedTransport):

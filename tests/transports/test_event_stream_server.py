@@ -16,6 +16,8 @@ from mcpclient.transports.event_stream import EventStream, ServerStream
 from tests.support.inbox import Inbox
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 URL = parse_url("http://server.example/mcp")
 EVENTS = {"content-type": "text/event-stream"}
 
@@ -252,66 +254,51 @@ def test_a_refusal_that_never_ends_is_cut() -> None:
         ((200, {}, [10.0]), False),
     ],
 )
-def test_whether_it_is_offered_is_known_with_the_head(script: Script, offered: bool) -> None:
+async def test_whether_it_is_offered_is_known_with_the_head(script: Script, offered: bool) -> None:
     """F-LIFE-4"""
-
-    async def main() -> None:
-        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        stream = ServerStream(EventStream(Inbox(), 1000), URL, Server(script).open_stream, None)
-        following = asyncio.ensure_future(stream.follow(accepted))
-        assert await accepted is offered
-        assert asyncio.get_running_loop().time() == 0
-        following.cancel()
-        await asyncio.wait({following})
-
-    run(main())
+    accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    stream = ServerStream(EventStream(Inbox(), 1000), URL, Server(script).open_stream, None)
+    following = asyncio.ensure_future(stream.follow(accepted))
+    assert await accepted is offered
+    assert asyncio.get_running_loop().time() == 0
+    following.cancel()
+    await asyncio.wait({following})
 
 
-def test_whether_a_connection_is_open_is_known() -> None:
+async def test_whether_a_connection_is_open_is_known() -> None:
     """F-HTTP-5: between two of them nothing can come."""
-
-    async def main() -> None:
-        server = Server((200, EVENTS, [11.0]), (200, EVENTS, [event(ANSWER)]))
-        stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
-        following = asyncio.ensure_future(stream.resume())
-        seen = []
-        for _ in range(4):
-            seen.append(stream.is_open)
-            await asyncio.sleep(5.5)
-        assert seen == [False, True, True, False]
-        assert await following is None
-
-    run(main())
+    server = Server((200, EVENTS, [11.0]), (200, EVENTS, [event(ANSWER)]))
+    stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
+    following = asyncio.ensure_future(stream.resume())
+    seen = []
+    for _ in range(4):
+        seen.append(stream.is_open)
+        await asyncio.sleep(5.5)
+    assert seen == [False, True, True, False]
+    assert await following is None
 
 
 @pytest.mark.parametrize("failure", [UsageError("bad header"), LookupError("no token")])
-def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Exception) -> None:
+async def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Exception) -> None:
     """F-HTTP-1: the caller's function for headers may raise what it likes."""
 
     async def open_stream(last_event_id: str, sink: ResponseSink) -> Exchange:
         raise failure
 
-    async def main() -> None:
-        accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-        stream = ServerStream(EventStream(Inbox(), 1000), URL, open_stream, None)
-        error = await stream.follow(accepted)
-        assert accepted.result() is False
-        assert error is failure or (isinstance(error, ConnectionLost) and "no token" in str(error))
-
-    run(main())
+    accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    stream = ServerStream(EventStream(Inbox(), 1000), URL, open_stream, None)
+    error = await stream.follow(accepted)
+    assert accepted.result() is False
+    assert error is failure or (isinstance(error, ConnectionLost) and "no token" in str(error))
 
 
-def test_cancelling_closes_the_connection() -> None:
+async def test_cancelling_closes_the_connection() -> None:
     """F-API-8"""
     server = Server((200, EVENTS, [1000.0]))
-
-    async def main() -> None:
-        stream = ServerStream(EventStream(Inbox(), 1000), URL, server.open_stream, None)
-        following = asyncio.ensure_future(stream.follow())
-        await asyncio.sleep(5)
-        following.cancel()
-        await asyncio.wait({following})
-        await asyncio.sleep(0)
-        assert server.tasks[0].cancelled()
-
-    run(main())
+    stream = ServerStream(EventStream(Inbox(), 1000), URL, server.open_stream, None)
+    following = asyncio.ensure_future(stream.follow())
+    await asyncio.sleep(5)
+    following.cancel()
+    await asyncio.wait({following})
+    await asyncio.sleep(0)
+    assert server.tasks[0].cancelled()

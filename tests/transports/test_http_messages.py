@@ -90,30 +90,26 @@ def test_a_provider_that_is_cancelled_by_itself() -> None:
             asyncio.run(CallerHeaders(provider, URL).provided_for(None))
 
 
-def test_a_provider_ends_with_whoever_asks() -> None:
+async def test_a_provider_ends_with_whoever_asks() -> None:
     """F-API-8: it is cancelled, and may take its time for that."""
     seen: list[str] = []
+    asked = asyncio.Event()
 
-    async def main() -> None:
-        asked = asyncio.Event()
+    async def provider() -> Mapping[str, str]:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            seen.append("ended")
+        return {}
 
-        async def provider() -> Mapping[str, str]:
-            asked.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                await asyncio.sleep(0)
-                seen.append("ended")
-            return {}
-
-        asking = asyncio.ensure_future(CallerHeaders(provider, URL).provided_for(None))
-        await asked.wait()
-        asking.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await asking
-        assert seen == ["ended"]
-
-    asyncio.run(main())
+    asking = asyncio.ensure_future(CallerHeaders(provider, URL).provided_for(None))
+    await asked.wait()
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert seen == ["ended"]
 
 
 def test_credentials_of_the_url() -> None:

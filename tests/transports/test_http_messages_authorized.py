@@ -158,7 +158,7 @@ def test_a_redirected_request_is_made_anew() -> None:
     assert second.body == b"{}"
 
 
-def test_a_request_on_a_stale_connection_is_made_anew() -> None:
+async def test_a_request_on_a_stale_connection_is_made_anew() -> None:
     """F-AUTH-7: the server may have seen the first proof, and accepts none twice."""
     script = Script([{"DPoP": f"proof-{number}"} for number in range(3)])
     proofs: list[str] = []
@@ -170,17 +170,14 @@ def test_a_request_on_a_stale_connection_is_made_anew() -> None:
         else:
             answer.full(200)
 
-    async def main() -> None:
-        async with HttpServer({"/mcp": answer}) as server:
-            client = HttpClient(Dialer())
-            for _ in range(2):
-                sink = Sink()
-                start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
-                assert await asyncio.wait_for(sink.over, 10) is None
-                assert sink.heads == [200]
-            await client.close()
-
-    asyncio.run(main())
+    async with HttpServer({"/mcp": answer}) as server:
+        client = HttpClient(Dialer())
+        for _ in range(2):
+            sink = Sink()
+            start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
+            assert await asyncio.wait_for(sink.over, 10) is None
+            assert sink.heads == [200]
+        await client.close()
     assert proofs == ["proof-0", "proof-1", "proof-2"]
 
 
@@ -194,31 +191,27 @@ def test_a_request_that_cannot_be_made_anew_fails(failure: Exception) -> None:
     assert not sink.heads
 
 
-def test_giving_up_while_a_request_is_made_anew() -> None:
+async def test_giving_up_while_a_request_is_made_anew() -> None:
     """F-AUTH-8: nothing is sent any more."""
+    reached = asyncio.Event()
 
-    async def main() -> None:
-        reached = asyncio.Event()
+    class Slow(Script):
+        async def headers(self, url: str | None = None) -> Mapping[str, str]:
+            if url is not None:
+                reached.set()
+                await asyncio.get_running_loop().create_future()
+            return {}
 
-        class Slow(Script):
-            async def headers(self, url: str | None = None) -> Mapping[str, str]:
-                if url is not None:
-                    reached.set()
-                    await asyncio.get_running_loop().create_future()
-                return {}
-
-        async with HttpServer({"/mcp": answer_with(307, {"Location": "/mcp"})}) as server:
-            client, sink = HttpClient(Dialer()), Sink()
-            request = HttpRequest("POST", server.url(), [], b"{}")
-            sending = start_request(client, request, sink, Slow([]))
-            await reached.wait()
-            sending.abort()
-            await asyncio.sleep(0)
-            assert not sink.over.done()
-            assert len(server.requests) == 1
-            await client.close()
-
-    asyncio.run(main())
+    async with HttpServer({"/mcp": answer_with(307, {"Location": "/mcp"})}) as server:
+        client, sink = HttpClient(Dialer()), Sink()
+        request = HttpRequest("POST", server.url(), [], b"{}")
+        sending = start_request(client, request, sink, Slow([]))
+        await reached.wait()
+        sending.abort()
+        await asyncio.sleep(0)
+        assert not sink.over.done()
+        assert len(server.requests) == 1
+        await client.close()
 
 
 def test_a_refusal_that_stands_is_passed_on() -> None:
@@ -299,38 +292,34 @@ def test_an_authorizer_that_is_cancelled_by_itself_fails_the_request(script: Scr
 
 
 @pytest.mark.parametrize("failure", [None, ValueError()])
-def test_an_authorizer_that_takes_no_notice_of_the_end(failure: Exception | None) -> None:
+async def test_an_authorizer_that_takes_no_notice_of_the_end(failure: Exception | None) -> None:
     """F-AUTH-8: nothing is sent for a request that was given up, and its sink hears no more."""
+    reached = asyncio.Event()
+    sent: list[HttpRequest] = []
 
-    async def main() -> None:
-        reached = asyncio.Event()
-        sent: list[HttpRequest] = []
+    class Stubborn(Script):
+        async def headers(self, url: str | None = None) -> Mapping[str, str]:
+            reached.set()
+            with suppress(asyncio.CancelledError):
+                await asyncio.get_running_loop().create_future()
+            if failure is not None:
+                raise failure
+            return {}
 
-        class Stubborn(Script):
-            async def headers(self, url: str | None = None) -> Mapping[str, str]:
-                reached.set()
-                with suppress(asyncio.CancelledError):
-                    await asyncio.get_running_loop().create_future()
-                if failure is not None:
-                    raise failure
-                return {}
+    class Noting(HttpClient):
+        def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
+            sent.append(request)
+            return super().request(request, sink)
 
-        class Noting(HttpClient):
-            def request(self, request: HttpRequest, sink: ResponseSink) -> Exchange:
-                sent.append(request)
-                return super().request(request, sink)
-
-        client, sink = Noting(Dialer()), Sink()
-        request = HttpRequest("POST", parse_url("http://127.0.0.1:9/mcp"), [], b"{}")
-        sending = start_request(client, request, sink, Stubborn([]))
-        await reached.wait()
-        sending.abort()
-        await client.tasks.wait(10)
-        assert not sent
-        assert not sink.over.done()
-        await client.close()
-
-    asyncio.run(main())
+    client, sink = Noting(Dialer()), Sink()
+    request = HttpRequest("POST", parse_url("http://127.0.0.1:9/mcp"), [], b"{}")
+    sending = start_request(client, request, sink, Stubborn([]))
+    await reached.wait()
+    sending.abort()
+    await client.tasks.wait(10)
+    assert not sent
+    assert not sink.over.done()
+    await client.close()
 
 
 def test_headers_that_cannot_be_sent() -> None:
@@ -361,66 +350,59 @@ def test_a_lost_connection_is_passed_on() -> None:
     assert not isinstance(error, AuthError)
 
 
-def test_giving_up_at_every_stage() -> None:
+async def test_giving_up_at_every_stage() -> None:
     """F-AUTH-8: the sink hears no more."""
 
-    async def main() -> None:
-        class Slow(Script):
-            def __init__(self, where: str) -> None:
-                super().__init__([{}], [True])
-                self.where = where
-                self.reached = asyncio.Event()
-                self.never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    class Slow(Script):
+        def __init__(self, where: str) -> None:
+            super().__init__([{}], [True])
+            self.where = where
+            self.reached = asyncio.Event()
+            self.never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-            async def headers(self, url: str | None = None) -> Mapping[str, str]:
-                if self.where == "headers":
-                    self.reached.set()
-                    await self.never
-                return await super().headers()
-
-            async def recover(self, head: ResponseHead) -> bool:
+        async def headers(self, url: str | None = None) -> Mapping[str, str]:
+            if self.where == "headers":
                 self.reached.set()
                 await self.never
-                return True
+            return await super().headers()
 
-        async def stall(request: Request, answer: Answer) -> None:
-            slow.reached.set()
-            await answer.stall()
+        async def recover(self, head: ResponseHead) -> bool:
+            self.reached.set()
+            await self.never
+            return True
 
-        for where, handler in (("headers", REFUSED), ("recover", REFUSED), ("answer", stall)):
-            slow = Slow(where)
-            async with HttpServer({"/mcp": handler}) as server:
-                client, sink = HttpClient(Dialer()), Sink()
-                request = HttpRequest("POST", server.url(), [], b"{}")
-                sending = start_request(client, request, sink, slow)
-                assert isinstance(sending, AuthorizedExchange)
-                assert sending.url == server.url()
-                await slow.reached.wait()
-                sending.abort()
-                sending.abort()
-                await asyncio.sleep(0)
-                assert not sink.over.done()
-                await client.close()
+    async def stall(request: Request, answer: Answer) -> None:
+        slow.reached.set()
+        await answer.stall()
 
-    asyncio.run(main())
+    for where, handler in (("headers", REFUSED), ("recover", REFUSED), ("answer", stall)):
+        slow = Slow(where)
+        async with HttpServer({"/mcp": handler}) as server:
+            client, sink = HttpClient(Dialer()), Sink()
+            request = HttpRequest("POST", server.url(), [], b"{}")
+            sending = start_request(client, request, sink, slow)
+            assert isinstance(sending, AuthorizedExchange)
+            assert sending.url == server.url()
+            await slow.reached.wait()
+            sending.abort()
+            sending.abort()
+            await asyncio.sleep(0)
+            assert not sink.over.done()
+            await client.close()
 
 
-def test_without_an_authorizer_there_is_nothing_in_between() -> None:
+async def test_without_an_authorizer_there_is_nothing_in_between() -> None:
     """F-AUTH-13: fixed headers are headers like others."""
     assert authorizer_in(None) is None
     assert authorizer_in({"Authorization": "Bearer a"}) is None
     script = Script([])
     assert authorizer_in(script) is script
-
-    async def main() -> None:
-        async with HttpServer({"/mcp": answer_with(200)}) as server:
-            client, sink = HttpClient(Dialer()), Sink()
-            sending = start_request(client, HttpRequest("GET", server.url(), []), sink, None)
-            assert not isinstance(sending, AuthorizedExchange)
-            await sink.over
-            await client.close()
-
-    asyncio.run(main())
+    async with HttpServer({"/mcp": answer_with(200)}) as server:
+        client, sink = HttpClient(Dialer()), Sink()
+        sending = start_request(client, HttpRequest("GET", server.url(), []), sink, None)
+        assert not isinstance(sending, AuthorizedExchange)
+        await sink.over
+        await client.close()
 
 
 @pytest.mark.parametrize(
@@ -436,30 +418,26 @@ def test_the_url_for_authorization(url: str, expected: str) -> None:
     assert http_url(parse_url(url)) == expected
 
 
-def test_a_login_goes_on_over_the_connection_of_the_refusal() -> None:
+async def test_a_login_goes_on_over_the_connection_of_the_refusal() -> None:
     """F-HTTP-15: another request meanwhile has a connection of its own."""
+    asked, go_on = asyncio.Event(), asyncio.Event()
 
-    async def scenario() -> None:
-        asked, go_on = asyncio.Event(), asyncio.Event()
+    class Slow(Script):
+        async def recover(self, head: ResponseHead) -> bool:
+            asked.set()
+            await go_on.wait()
+            return True
 
-        class Slow(Script):
-            async def recover(self, head: ResponseHead) -> bool:
-                asked.set()
-                await go_on.wait()
-                return True
-
-        handler = in_turn(answer_with(401), answer_with(200), answer_with(200))
-        async with HttpServer({"/mcp": handler}) as server:
-            client = HttpClient(Dialer())
-            request = HttpRequest("POST", server.url(), [], b"{}")
-            first, second = Sink(), Sink()
-            start_request(client, request, first, Slow([{}, {}]))
-            await asked.wait()
-            client.request(request, second)
-            await second.over
-            go_on.set()
-            await first.over
-            assert [each.connection for each in server.requests] == [1, 2, 1]
-            await client.close()
-
-    asyncio.run(scenario())
+    handler = in_turn(answer_with(401), answer_with(200), answer_with(200))
+    async with HttpServer({"/mcp": handler}) as server:
+        client = HttpClient(Dialer())
+        request = HttpRequest("POST", server.url(), [], b"{}")
+        first, second = Sink(), Sink()
+        start_request(client, request, first, Slow([{}, {}]))
+        await asked.wait()
+        client.request(request, second)
+        await second.over
+        go_on.set()
+        await first.over
+        assert [each.connection for each in server.requests] == [1, 2, 1]
+        await client.close()

@@ -52,77 +52,66 @@ def test_it_records_itself_where_there_is_a_recorder(kind: type[HttpTransport[An
     assert kind(URL, dialer=recorded).records_itself
 
 
-def test_messages_go_to_the_receiver_of_the_moment() -> None:
-    async def main() -> None:
-        transport = StreamableHttpTransport(URL)
-        for receiver in (Inbox(), Inbox()):
-            await transport.open(receiver)
-            assert transport.receiver is receiver
-        async with transport._turns:
-            pass
-        await transport.close()
-
-    asyncio.run(main())
+async def test_messages_go_to_the_receiver_of_the_moment() -> None:
+    transport = StreamableHttpTransport(URL)
+    for receiver in (Inbox(), Inbox()):
+        await transport.open(receiver)
+        assert transport.receiver is receiver
+    async with transport._turns:
+        pass
+    await transport.close()
 
 
 @both
-def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> None:
+async def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> None:
     """F-LIFE-5: nobody would close the connection, when the caller's function for headers has taken
     until then.
     """
+    asked, answer = asyncio.Event(), asyncio.Event()
+    is_slow = False
 
-    async def main() -> None:
-        asked, answer = asyncio.Event(), asyncio.Event()
-        is_slow = False
+    async def headers() -> dict[str, str]:
+        if is_slow:
+            asked.set()
+            await answer.wait()
+        return {}
 
-        async def headers() -> dict[str, str]:
-            if is_slow:
-                asked.set()
-                await answer.wait()
-            return {}
-
-        server = McpServer("handshake")
-        endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
-        async with HttpServer(endpoint.routes) as web:
-            transport = kind(web.url(), headers=headers)
-            await transport.open(Inbox())
-            before = len(web.requests)
-            is_slow = True
-            sending = asyncio.ensure_future(_sent(transport))
-            await asked.wait()
-            await transport.close()
-            answer.set()
-            with pytest.raises(ConnectionLost, match="closed"):
-                await asyncio.wait_for(sending, 10)
-            assert len(web.requests) == before
-
-    asyncio.run(main())
+    server = McpServer("handshake")
+    endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
+    async with HttpServer(endpoint.routes) as web:
+        transport = kind(web.url(), headers=headers)
+        await transport.open(Inbox())
+        before = len(web.requests)
+        is_slow = True
+        sending = asyncio.ensure_future(_sent(transport))
+        await asked.wait()
+        await transport.close()
+        answer.set()
+        with pytest.raises(ConnectionLost, match="closed"):
+            await asyncio.wait_for(sending, 10)
+        assert len(web.requests) == before
 
 
 @pytest.mark.parametrize("asks", [False, True])
 @both
-def test_a_notification_and_an_answer_are_sent_when_they_were_taken(
+async def test_a_notification_and_an_answer_are_sent_when_they_were_taken(
     kind: type[HttpTransport[Any]], asks: bool
 ) -> None:
     """F-LIFE-4: and then nothing is left of them, whoever was asked for headers."""
-
-    async def main() -> None:
-        server = McpServer("handshake")
-        endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
-        async with HttpServer(endpoint.routes) as web:
-            headers = (lambda: {"X-A": "1"}) if asks else {"X-A": "1"}
-            transport = kind(web.url(), headers=headers)
-            await transport.open(Inbox())
-            await _sent(transport)
-            answer = transport.send(ERA.answer(messages.response(1, {})))
-            assert answer is not None
-            await answer
-            posted = [request for request in web.requests if request.method == "POST"]
-            assert [request.headers["x-a"] for request in posted] == ["1", "1"]
-            await transport.close()
-            assert not transport.posts
-
-    asyncio.run(main())
+    server = McpServer("handshake")
+    endpoint = (LegacyEndpoint if kind is LegacySseTransport else StreamableEndpoint)(server)
+    async with HttpServer(endpoint.routes) as web:
+        headers = (lambda: {"X-A": "1"}) if asks else {"X-A": "1"}
+        transport = kind(web.url(), headers=headers)
+        await transport.open(Inbox())
+        await _sent(transport)
+        answer = transport.send(ERA.answer(messages.response(1, {})))
+        assert answer is not None
+        await answer
+        posted = [request for request in web.requests if request.method == "POST"]
+        assert [request.headers["x-a"] for request in posted] == ["1", "1"]
+        await transport.close()
+        assert not transport.posts
 
 
 async def _sent(transport: HttpTransport[Any]) -> None:

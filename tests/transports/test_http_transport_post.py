@@ -30,8 +30,7 @@ from mcpclient.transports.event_stream import EventStream
 from mcpclient.transports.http_transport import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
-from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
-from tests.support.inbox import Inbox
+from tests.support.http_server import Answer, Request, answer_with, in_turn
 from tests.support.virtual_time import run
 from tests.transports.receivers import RecordingReceiver
 from tests.transports.test_streamable_http import (
@@ -40,9 +39,11 @@ from tests.transports.test_streamable_http import (
     endpoint,
     failing,
     failure_of,
+    opened,
     result,
-    run_with,
 )
+
+pytestmark = pytest.mark.virtual_time
 
 # Answers that are none
 
@@ -191,37 +192,36 @@ def test_a_body_over_the_limit_fails_its_call(encoded: bool) -> None:
     assert error.limit == 4000
 
 
-def test_a_batch_in_a_body_is_taken_apart() -> None:
+async def test_a_batch_in_a_body_is_taken_apart() -> None:
     """F-HTTP-3: revision 2025-03-26."""
 
     async def batch(request: Request, answer: Answer) -> None:
         answer.json([{"jsonrpc": "2.0", "method": "vendor/note"}, result(request)])
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": batch}) as (transport, inbox, _):
         await post(transport, call(1, "echo"))
         assert await inbox.text_of(1) == "fine"
         assert inbox.notifications() == ["vendor/note"]
 
-    run_with({"POST /mcp": batch}, work)
-
 
 @pytest.mark.parametrize("kind", ["application/json", "text/plain", "APPLICATION/JSON; charset=x"])
-def test_a_message_counts_whatever_its_content_type_says(kind: str) -> None:
+async def test_a_message_counts_whatever_its_content_type_says(kind: str) -> None:
     """F-HTTP-3: also with a byte order mark, and an id that became a string."""
     body = b'\xef\xbb\xbf\r\n{"jsonrpc": "2.0", "id": "1", "result": {}}'
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": answer_with(200, {"Content-Type": kind}, body)}) as (
+        transport,
+        inbox,
+        _,
+    ):
         await post(transport, call(1, "echo"))
         assert await inbox.answer_to("1") == {"jsonrpc": "2.0", "id": "1", "result": {}}
         assert not inbox.failures
-
-    run_with({"POST /mcp": answer_with(200, {"Content-Type": kind}, body)}, work)
 
 
 # Event streams
 
 
-def test_an_event_stream_is_handled_while_it_comes() -> None:
+async def test_an_event_stream_is_handled_while_it_comes() -> None:
     """F-HTTP-3: banners, comments and blank events are nothing; order is kept."""
 
     async def stream(request: Request, answer: Answer) -> None:
@@ -234,17 +234,15 @@ def test_an_event_stream_is_handled_while_it_comes() -> None:
         answer.event(result(request))
         answer.end()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stream}) as (transport, inbox, _):
         await post(transport, call(1, "echo"))
         await inbox.until(lambda: inbox.notifications() == ["vendor/first", "ping"])
         assert asyncio.get_running_loop().time() == 0
         assert await inbox.text_of(1) == "fine"
 
-    run_with({"POST /mcp": stream}, work)
-
 
 @pytest.mark.parametrize("ending", [Answer.end, Answer.cut, Answer.reset])
-def test_a_stream_that_ends_without_the_answer_fails_its_call(
+async def test_a_stream_that_ends_without_the_answer_fails_its_call(
     ending: Callable[[Answer], None],
 ) -> None:
     """F-HTTP-3, F-LIFE-7: within a second, whichever way it ends."""
@@ -257,7 +255,7 @@ def test_a_stream_that_ends_without_the_answer_fails_its_call(
         ended_at.append(asyncio.get_running_loop().time())
         ending(answer)
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stream}) as (transport, inbox, server):
         await post(transport, call(1, "echo"))
         error = await failure_of(transport, inbox, 1)
         assert asyncio.get_running_loop().time() - ended_at[0] < 1
@@ -266,10 +264,8 @@ def test_a_stream_that_ends_without_the_answer_fails_its_call(
         if ending is Answer.end:
             assert str(error) == "No response received for request 1 (tools/call)"
 
-    run_with({"POST /mcp": stream}, work)
 
-
-def test_a_stream_of_a_request_that_cannot_be_resumed_is_not() -> None:
+async def test_a_stream_of_a_request_that_cannot_be_resumed_is_not() -> None:
     """F-HTTP-3: in the stateless era a lost answer is asked for by another request."""
 
     async def stream(request: Request, answer: Answer) -> None:
@@ -277,24 +273,19 @@ def test_a_stream_of_a_request_that_cannot_be_resumed_is_not() -> None:
         answer.event({"jsonrpc": "2.0", "method": "vendor/first"}, id="e1")
         answer.end()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stream}) as (transport, inbox, server):
         await post(transport, Outgoing(call(1, "echo").message))
         assert isinstance(await failure_of(transport, inbox, 1), ConnectionLost)
         assert server.requests_of("GET") == []
 
-    run_with({"POST /mcp": stream}, work)
 
-
-def test_a_server_that_answers_can_be_reached() -> None:
+async def test_a_server_that_answers_can_be_reached() -> None:
     """F-HTTP-7: what an earlier attempt found out is over."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": answer_with(500)}) as (transport, inbox, _):
         transport.unreachable = ConnectFailed("the server", "refused")
         await post(transport, call(1, "echo"))
         await failure_of(transport, inbox, 1)
         assert transport.unreachable is None
-
-    run_with({"POST /mcp": answer_with(500)}, work)
 
 
 def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
@@ -319,7 +310,7 @@ def test_a_broken_event_fails_its_call_only() -> None:
     assert isinstance(failing(broken), ProtocolViolation)
 
 
-def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
+async def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
     """F-HTTP-3: the answer counts at once; the connection is given 30 s to end by itself."""
 
     async def stream(request: Request, answer: Answer) -> None:
@@ -329,7 +320,7 @@ def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
         answer.event({"jsonrpc": "2.0", "method": "vendor/late"})
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stream}) as (transport, inbox, server):
         await post(transport, call(1, "echo"))
         assert await inbox.text_of(1) == "fine"
         assert asyncio.get_running_loop().time() == 0
@@ -340,26 +331,21 @@ def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
         assert server.open_connections == 0
         assert not inbox.failures
 
-    run_with({"POST /mcp": stream}, work)
 
-
-def test_a_drained_connection_is_used_again() -> None:
+async def test_a_drained_connection_is_used_again() -> None:
     """F-HTTP-3, F-WIRE-5"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(json=False)) as (transport, inbox, server):
         for number in range(1, 6):
             await post(transport, call(number, "echo", text="x"))
             await inbox.answer_to(number)
             await asyncio.sleep(1)
         assert server.connections == 1
 
-    run_with(endpoint(json=False), work)
-
 
 # Notifications
 
 
-def test_a_notification_is_sent_when_the_server_has_taken_it() -> None:
+async def test_a_notification_is_sent_when_the_server_has_taken_it() -> None:
     """F-LIFE-4: a call made after ``notifications/initialized`` cannot overtake it."""
 
     async def slow(request: Request, answer: Answer) -> None:
@@ -368,22 +354,20 @@ def test_a_notification_is_sent_when_the_server_has_taken_it() -> None:
         await asyncio.sleep(5)
         answer.raw(b"x")
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": slow}) as (transport, inbox, _):
         loop = asyncio.get_running_loop()
         await post(transport, ERA.notification("notifications/initialized", None))
         assert loop.time() == 5
         assert not inbox.failures
 
-    run_with({"POST /mcp": slow}, work)
 
-
-def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
+async def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
     """F-HTTP-13: there is no caller whose timeout would end it."""
 
     async def stall(request: Request, answer: Answer) -> None:
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": in_turn(answer_with(500), stall)}) as (transport, inbox, _):
         note = ERA.notification("notifications/initialized", None)
         await post(transport, note)
         await post(transport, note)
@@ -393,16 +377,14 @@ def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
         assert isinstance(given_up, ConnectionLost) and request_id is None
         assert not transport.posts
 
-    run_with({"POST /mcp": in_turn(answer_with(500), stall)}, work)
 
-
-def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
+async def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
     """F-LIFE-5"""
 
     async def stall(request: Request, answer: Answer) -> None:
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stall}) as (transport, inbox, _):
         sending = asyncio.ensure_future(post(transport, ERA.notification("note", None)))
         await asyncio.sleep(1)
         await transport.close()
@@ -410,10 +392,8 @@ def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
         await asyncio.sleep(100)
         assert not inbox.failures
 
-    run_with({"POST /mcp": stall}, work)
 
-
-def test_an_event_stream_may_answer_a_notification() -> None:
+async def test_an_event_stream_may_answer_a_notification() -> None:
     """F-HTTP-3: some servers say something where 202 would do."""
 
     async def chatty(request: Request, answer: Answer) -> None:
@@ -421,20 +401,18 @@ def test_an_event_stream_may_answer_a_notification() -> None:
         answer.event({"jsonrpc": "2.0", "method": "vendor/thanks"})
         answer.end()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": chatty}) as (transport, inbox, _):
         await post(transport, ERA.notification("note", None))
         await inbox.until(lambda: inbox.notifications() == ["vendor/thanks"])
         await asyncio.sleep(1)
         assert not inbox.failures and not transport.posts
-
-    run_with({"POST /mcp": chatty}, work)
 
 
 # Silence
 
 
 @pytest.mark.parametrize(("liveness", "dies_at"), [(10, 23), (None, None)])
-def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
+async def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
     liveness: float | None, dies_at: float | None
 ) -> None:
     """F-HTTP-13, F-API-14"""
@@ -446,7 +424,7 @@ def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
             answer.chunk(b": alive\n\n")
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": stream}, liveness=liveness) as (transport, inbox, server):
         await post(transport, STATELESS.request(1, "subscriptions/listen", {}, None))
         if dies_at is None:
             await asyncio.sleep(3600)
@@ -457,8 +435,6 @@ def test_a_subscription_that_falls_silent_is_dead_where_that_was_asked_for(
             assert isinstance(inbox.failures[0][1], ConnectionLost)
             await asyncio.sleep(1)
             assert server.open_connections == 0
-
-    run_with({"POST /mcp": stream}, work, liveness=liveness)
 
 
 # In a session

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from typing import Any, cast
+
+import pytest
 
 from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.framing.headers import Headers
@@ -13,8 +14,9 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.http_transport import HttpTransport, PostedMessage
-from tests.support.virtual_time import run
 from tests.transports.receivers import RecordingReceiver
+
+pytestmark = pytest.mark.virtual_time
 
 NOTE = messages.notification("notifications/initialized", None)
 CALL = messages.request(5, "tools/list", None)
@@ -59,77 +61,50 @@ def posted(message: messages.Message) -> tuple[Posting, Message, Sending]:
     return transport, post, sending
 
 
-def in_loop(work: Callable[[], Awaitable[None]]) -> None:
-    async def main() -> None:
-        await work()
-
-    run(main())
-
-
-def test_a_notification_has_been_sent_when_the_server_has_taken_it() -> None:
+async def test_a_notification_has_been_sent_when_the_server_has_taken_it() -> None:
     """F-LIFE-4: a request has not: its answer says so."""
-
-    async def work() -> None:
-        _, note, _ = posted(NOTE)
-        assert note.taken is not None and not note.taken.done()
-        note.receive()
-        assert note.taken.done()
-        assert posted(CALL)[1].taken is None
-
-    in_loop(work)
+    _, note, _ = posted(NOTE)
+    assert note.taken is not None and not note.taken.done()
+    note.receive()
+    assert note.taken.done()
+    assert posted(CALL)[1].taken is None
 
 
-def test_a_notification_that_is_not_taken_fails_in_time() -> None:
+async def test_a_notification_that_is_not_taken_fails_in_time() -> None:
     """F-HTTP-13: nobody waits for it, so it has a limit of its own."""
-
-    async def work() -> None:
-        transport, note, sending = posted(NOTE)
-        await asyncio.sleep(31)
-        assert sending.aborted and note.taken is not None and note.taken.done()
-        [(request_id, error)] = transport.receiver.failed
-        assert request_id is None and isinstance(error, ConnectionLost)
-        assert str(error) == "https://h/ did not accept a message within 30 s"
-
-    in_loop(work)
+    transport, note, sending = posted(NOTE)
+    await asyncio.sleep(31)
+    assert sending.aborted and note.taken is not None and note.taken.done()
+    [(request_id, error)] = transport.receiver.failed
+    assert request_id is None and isinstance(error, ConnectionLost)
+    assert str(error) == "https://h/ did not accept a message within 30 s"
 
 
-def test_a_response_is_read_on_until_it_ends() -> None:
+async def test_a_response_is_read_on_until_it_ends() -> None:
     """F-HTTP-3: and forgotten then, whatever its end."""
-
-    async def work() -> None:
-        transport, call, sending = posted(CALL)
-        call.receive()
-        assert call in transport.draining
-        call.abort()
-        assert sending.aborted and not transport.draining
-        assert transport.forgotten == [call.key]
-
-    in_loop(work)
+    transport, call, sending = posted(CALL)
+    call.receive()
+    assert call in transport.draining
+    call.abort()
+    assert sending.aborted and not transport.draining
+    assert transport.forgotten == [call.key]
 
 
-def test_a_failure_is_reported_once_it_has_ended() -> None:
+async def test_a_failure_is_reported_once_it_has_ended() -> None:
     """F-HTTP-7"""
-
-    async def work() -> None:
-        transport, call, _ = posted(CALL)
-        error: McpError = ConnectionLost("gone")
-        call.fail(error)
-        assert transport.receiver.failed == [(5, error)]
-        assert transport.forgotten == [call.key]
-
-    in_loop(work)
+    transport, call, _ = posted(CALL)
+    error: McpError = ConnectionLost("gone")
+    call.fail(error)
+    assert transport.receiver.failed == [(5, error)]
+    assert transport.forgotten == [call.key]
 
 
-def test_a_refusal_without_an_end_fails_at_its_limit() -> None:
+async def test_a_refusal_without_an_end_fails_at_its_limit() -> None:
     """F-HTTP-7: what is kept of its body is enough, and nobody waits for the rest."""
-
-    async def work() -> None:
-        transport, call, sending = posted(CALL)
-        call.head_received(ResponseHead(500, "", Headers(), "1.1"))
-        for _ in range(2):
-            call.body_received(b"x" * 40_000)
-        [(request_id, error)] = transport.receiver.failed
-        assert request_id == 5 and isinstance(error, HttpError) and len(error.body) == 65_536
-        assert sending.aborted
-
-    in_loop(work)
+    transport, call, sending = posted(CALL)
+    call.head_received(ResponseHead(500, "", Headers(), "1.1"))
+    for _ in range(2):
+        call.body_received(b"x" * 40_000)
+    [(request_id, error)] = transport.receiver.failed
+    assert request_id == 5 and isinstance(error, HttpError) and len(error.body) == 65_536
+    assert sending.aborted

@@ -11,7 +11,8 @@ import pytest
 import mcpclient
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd, serve_function
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 INITIALIZED = {
     "protocolVersion": "2025-11-25",
@@ -32,21 +33,17 @@ async def answer(method: str, params: Mapping[str, Any]) -> Mapping[str, Any] | 
     raise mcpclient.PeerError(-32601, f"Method not found: {method}")
 
 
-def test_a_function_is_a_server() -> None:
+async def test_a_function_is_a_server() -> None:
     """F-MEM-1, F-API-1: the handshake, a call and a ping, without a process or a socket."""
-
-    async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
-            assert client.protocol_version == "2025-11-25"
-            assert client.server_info.name == "inside"
-            assert client.transport_name == "in-process"
-            assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
-            await client.ping()
-
-    run(session())
+    async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
+        assert client.protocol_version == "2025-11-25"
+        assert client.server_info.name == "inside"
+        assert client.transport_name == "in-process"
+        assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
+        await client.ping()
 
 
-def test_a_plain_function_is_a_server_too() -> None:
+async def test_a_plain_function_is_a_server_too() -> None:
     """F-MEM-1."""
 
     def plain(method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -55,30 +52,23 @@ def test_a_plain_function_is_a_server_too() -> None:
         listed: Mapping[str, Any] = {"tools": [{"name": "one"}]}
         return INITIALIZED if method == "initialize" else listed
 
-    async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(serve_function(plain))) as client:
-            assert [tool.name for tool in await client.list_tools()] == ["one"]
-
-    run(session())
+    async with mcpclient.connect(InProcessTransport(serve_function(plain))) as client:
+        assert [tool.name for tool in await client.list_tools()] == ["one"]
 
 
-def test_exceptions_of_the_server_function_are_error_answers() -> None:
+async def test_exceptions_of_the_server_function_are_error_answers() -> None:
     """F-MEM-1: and the connection goes on."""
-
-    async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
-            with pytest.raises(mcpclient.PeerError, match="RuntimeError: no") as internal:
-                await client.call_tool("crash")
-            assert internal.value.code == mcpclient.ErrorCode.INTERNAL_ERROR
-            with pytest.raises(mcpclient.PeerError) as unknown:
-                await client.request("no/such")
-            assert unknown.value.code == mcpclient.ErrorCode.METHOD_NOT_FOUND
-            assert (await client.call_tool("echo", {"message": "on"})).text == "on"
-
-    run(session())
+    async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
+        with pytest.raises(mcpclient.PeerError, match="RuntimeError: no") as internal:
+            await client.call_tool("crash")
+        assert internal.value.code == mcpclient.ErrorCode.INTERNAL_ERROR
+        with pytest.raises(mcpclient.PeerError) as unknown:
+            await client.request("no/such")
+        assert unknown.value.code == mcpclient.ErrorCode.METHOD_NOT_FOUND
+        assert (await client.call_tool("echo", {"message": "on"})).text == "on"
 
 
-def test_messages_are_copies_as_json_has_them() -> None:
+async def test_messages_are_copies_as_json_has_them() -> None:
     """F-MEM-1: what one side changes later, the other does not see."""
     sent: dict[str, Any] = {"message": "before", "list": [1, (2, 3)]}
     received: list[Any] = []
@@ -87,26 +77,19 @@ def test_messages_are_copies_as_json_has_them() -> None:
         async for message in end:
             received.append(message)
 
-    async def session() -> None:
-        transport = InProcessTransport(serve)
-        await transport.open(Silent())
-        transport.send(Outgoing({"method": "x", "params": sent}))
-        sent["message"] = "after"
-        await transport.close()
-        assert received == [{"method": "x", "params": {"message": "before", "list": [1, [2, 3]]}}]
-
-    run(session())
+    transport = InProcessTransport(serve)
+    await transport.open(Silent())
+    transport.send(Outgoing({"method": "x", "params": sent}))
+    sent["message"] = "after"
+    await transport.close()
+    assert received == [{"method": "x", "params": {"message": "before", "list": [1, [2, 3]]}}]
 
 
-def test_what_json_cannot_carry_is_refused() -> None:
+async def test_what_json_cannot_carry_is_refused() -> None:
     """F-MEM-1, F-WIRE-7."""
-
-    async def session() -> None:
-        async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
-            with pytest.raises(mcpclient.UsageError, match="JSON"):
-                await client.call_tool("echo", {"message": {1, 2}})
-
-    run(session())
+    async with mcpclient.connect(InProcessTransport(serve_function(answer))) as client:
+        with pytest.raises(mcpclient.UsageError, match="JSON"):
+            await client.call_tool("echo", {"message": {1, 2}})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +100,7 @@ def test_what_json_cannot_carry_is_refused() -> None:
         ("is cancelled", "was cancelled"),
     ],
 )
-def test_a_server_that_ends_takes_its_calls_with_it(way: str, expected: str) -> None:
+async def test_a_server_that_ends_takes_its_calls_with_it(way: str, expected: str) -> None:
     """F-LIFE-7: with the reason."""
 
     async def serve(end: ServerEnd) -> None:
@@ -131,20 +114,17 @@ def test_a_server_that_ends_takes_its_calls_with_it(way: str, expected: str) -> 
                     raise asyncio.CancelledError
                 return
 
-    async def session() -> None:
-        async with mcpclient.connect(
-            InProcessTransport(serve), protocol_version="2025-11-25"
-        ) as client:
-            with pytest.raises(mcpclient.ConnectionLost, match=expected):
-                await client.call_tool("echo")
-            assert not client.is_connected
-            with pytest.raises(mcpclient.ConnectionLost, match=expected):
-                await client.call_tool("echo")
-
-    run(session())
+    async with mcpclient.connect(
+        InProcessTransport(serve), protocol_version="2025-11-25"
+    ) as client:
+        with pytest.raises(mcpclient.ConnectionLost, match=expected):
+            await client.call_tool("echo")
+        assert not client.is_connected
+        with pytest.raises(mcpclient.ConnectionLost, match=expected):
+            await client.call_tool("echo")
 
 
-def test_the_server_may_speak_first_and_ask() -> None:
+async def test_the_server_may_speak_first_and_ask() -> None:
     """F-MEM-1, F-API-10: requests of the server's are answered in process as well."""
     answers: list[Any] = []
 
@@ -158,17 +138,14 @@ def test_the_server_may_speak_first_and_ask() -> None:
             elif message["method"] == "tools/call":
                 end.send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": []}})
 
-    async def session() -> None:
-        async with mcpclient.connect(
-            InProcessTransport(serve), protocol_version="2025-11-25"
-        ) as client:
-            await client.call_tool("x")
-            assert answers == [{"jsonrpc": "2.0", "id": "s1", "result": {}}]
-
-    run(session())
+    async with mcpclient.connect(
+        InProcessTransport(serve), protocol_version="2025-11-25"
+    ) as client:
+        await client.call_tool("x")
+        assert answers == [{"jsonrpc": "2.0", "id": "s1", "result": {}}]
 
 
-def test_a_server_that_does_not_return_is_cancelled() -> None:
+async def test_a_server_that_does_not_return_is_cancelled() -> None:
     """F-LIFE-6: closing is bounded."""
     cancelled = False
 
@@ -180,36 +157,29 @@ def test_a_server_that_does_not_return_is_cancelled() -> None:
             cancelled = True
             raise
 
-    async def session() -> None:
-        transport = InProcessTransport(serve)
-        await transport.open(Silent())
-        await asyncio.sleep(0)
-        await transport.close()
-        await transport.close()
-        assert cancelled
-        with pytest.raises(mcpclient.ConnectionLost, match="not running"):
-            transport.send(Outgoing({"method": "x"}))
-
-    run(session())
+    transport = InProcessTransport(serve)
+    await transport.open(Silent())
+    await asyncio.sleep(0)
+    await transport.close()
+    await transport.close()
+    assert cancelled
+    with pytest.raises(mcpclient.ConnectionLost, match="not running"):
+        transport.send(Outgoing({"method": "x"}))
 
 
-def test_nothing_is_delivered_after_the_end() -> None:
+async def test_nothing_is_delivered_after_the_end() -> None:
     """F-LIFE-5: a message on its way when the client closes is dropped; abort needs no waiting."""
-
-    async def session() -> None:
-        silent = Silent()
-        end = ServerEnd(silent)
-        end.send({"method": "late"})
-        end.close()
-        await asyncio.sleep(0)
-        assert silent.messages == []
-        transport = InProcessTransport(serve_function(answer))
-        transport.abort()
-        await transport.open(silent)
-        transport.abort()
-        await asyncio.sleep(0)
-
-    run(session())
+    silent = Silent()
+    end = ServerEnd(silent)
+    end.send({"method": "late"})
+    end.close()
+    await asyncio.sleep(0)
+    assert silent.messages == []
+    transport = InProcessTransport(serve_function(answer))
+    transport.abort()
+    await transport.open(silent)
+    transport.abort()
+    await asyncio.sleep(0)
 
 
 class Silent:

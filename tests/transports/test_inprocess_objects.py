@@ -14,7 +14,8 @@ import pytest
 import mcpclient
 from mcpclient.transports.inprocess import is_server_object
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class LowLevel:
@@ -64,19 +65,15 @@ def package(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("make", [LowLevel, "_mcp_server", "_lowlevel_server"])
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-def test_a_server_object_is_a_target(make: Any, version: str, package: None) -> None:
+async def test_a_server_object_is_a_target(make: Any, version: str, package: None) -> None:
     """F-API-24: in both eras."""
     server: Any = HighLevel(make) if isinstance(make, str) else make()
-
-    async def main() -> None:
-        async with mcpclient.connect(server, protocol_version=version) as client:
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-            assert client.transport_name == "in-process"
-
-    run(main())
+    async with mcpclient.connect(server, protocol_version=version) as client:
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        assert client.transport_name == "in-process"
 
 
-def test_a_lifespan_of_its_own_is_entered(package: None) -> None:
+async def test_a_lifespan_of_its_own_is_entered(package: None) -> None:
     """As fastmcp's, which its low-level server leaves to who runs it."""
     seen: list[str] = []
 
@@ -87,13 +84,10 @@ def test_a_lifespan_of_its_own_is_entered(package: None) -> None:
             yield
             seen.append("end")
 
-    async def main() -> None:
-        server: Any = WithLifespan("_mcp_server")
-        async with mcpclient.connect(server) as client:
-            await client.list_tools()
-            assert seen == ["begin"] and "in-process high" in repr(client)
-
-    run(main())
+    server: Any = WithLifespan("_mcp_server")
+    async with mcpclient.connect(server) as client:
+        await client.list_tools()
+        assert seen == ["begin"] and "in-process high" in repr(client)
     assert seen == ["begin", "end"]
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
@@ -28,23 +29,24 @@ from tests.support.mcp_http import LegacyEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
-Work = Callable[[LegacySseTransport, Inbox, HttpServer], Awaitable[None]]
+pytestmark = pytest.mark.virtual_time
+
+Opened = tuple[LegacySseTransport, Inbox, HttpServer]
 
 
-def run_with(routes: Mapping[str, Handler], work: Work, **options: Any) -> None:
-    async def main() -> None:
-        async with HttpServer(routes) as server:
-            transport = LegacySseTransport(server.url(), **options)
-            inbox = Inbox()
-            await transport.open(inbox)
-            try:
-                await work(transport, inbox, server)
-            finally:
-                await transport.close()
-            await asyncio.sleep(100)
-            assert server.open_connections == 0
-
-    run(main())
+@asynccontextmanager
+async def opened(routes: Mapping[str, Handler], **options: Any) -> AsyncIterator[Opened]:
+    """An open transport to a server with these routes; nothing of it is left afterwards."""
+    async with HttpServer(routes) as server:
+        transport = LegacySseTransport(server.url(), **options)
+        inbox = Inbox()
+        await transport.open(inbox)
+        try:
+            yield transport, inbox, server
+        finally:
+            await transport.close()
+        await asyncio.sleep(100)
+        assert server.open_connections == 0
 
 
 def routes(**changes: Handler) -> dict[str, Handler]:
@@ -86,21 +88,23 @@ async def stall(request: Request, answer: Answer) -> None:
         ("{origin}/messages", "/messages"),
     ],
 )
-def test_the_endpoint_is_resolved_against_the_stream(endpoint: str, target: str) -> None:
+async def test_the_endpoint_is_resolved_against_the_stream(endpoint: str, target: str) -> None:
     """F-HTTP-10"""
     service = LegacyEndpoint(McpServer())
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
-        assert server.requests[1].target == target
 
     async def get(request: Request, answer: Answer) -> None:
         service.endpoint = endpoint.replace("{origin}", f"http://{request.headers['host']}")
         await service.get(request, answer)
 
     path = target.partition("?")[0]
-    run_with({**service.routes, "GET /mcp": get, f"POST {path}": service.post}, work)
+    async with opened({**service.routes, "GET /mcp": get, f"POST {path}": service.post}) as (
+        transport,
+        inbox,
+        server,
+    ):
+        await post(transport, call(1, "echo", text="x"))
+        assert await inbox.text_of(1) == "x"
+        assert server.requests[1].target == target
 
 
 @pytest.mark.parametrize(
@@ -158,36 +162,28 @@ def test_a_stream_that_is_cut_before_its_endpoint_is_lost() -> None:
     assert isinstance(failure_to_open(cut), ConnectionLost)
 
 
-def test_opening_can_be_cancelled() -> None:
+async def test_opening_can_be_cancelled() -> None:
     """F-LIFE-5: nothing is left, and nobody hears of it."""
-
-    async def main() -> None:
-        async with HttpServer({"GET /mcp": stall}) as server:
-            transport = LegacySseTransport(server.url())
-            inbox = Inbox()
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(transport.open(inbox), 5)
-            await asyncio.sleep(1)
-            assert server.open_connections == 0
-            assert not inbox.lost
-
-    run(main())
+    async with HttpServer({"GET /mcp": stall}) as server:
+        transport = LegacySseTransport(server.url())
+        inbox = Inbox()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(transport.open(inbox), 5)
+        await asyncio.sleep(1)
+        assert server.open_connections == 0
+        assert not inbox.lost
 
 
-def test_closing_ends_an_opening() -> None:
+async def test_closing_ends_an_opening() -> None:
     """F-LIFE-5"""
-
-    async def main() -> None:
-        async with HttpServer({"GET /mcp": stall}) as server:
-            transport = LegacySseTransport(server.url())
-            opening = asyncio.ensure_future(transport.open(Inbox()))
-            await asyncio.sleep(5)
-            await transport.close()
-            with pytest.raises(ConnectionLost):
-                await opening
-            assert asyncio.get_running_loop().time() == 5
-
-    run(main())
+    async with HttpServer({"GET /mcp": stall}) as server:
+        transport = LegacySseTransport(server.url())
+        opening = asyncio.ensure_future(transport.open(Inbox()))
+        await asyncio.sleep(5)
+        await transport.close()
+        with pytest.raises(ConnectionLost):
+            await opening
+        assert asyncio.get_running_loop().time() == 5
 
 
 # The stream
@@ -195,13 +191,12 @@ def test_closing_ends_an_opening() -> None:
 
 @pytest.mark.parametrize(("ending", "words"), [(Answer.end, "ended the event stream"),
                                                (Answer.cut, ""), (Answer.reset, "")])  # fmt: skip
-def test_the_end_of_the_stream_is_the_end_of_the_connection(
+async def test_the_end_of_the_stream_is_the_end_of_the_connection(
     ending: Callable[[Answer], None], words: str
 ) -> None:
     """F-LIFE-7: once, and at once."""
     service = LegacyEndpoint(McpServer())
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(service.routes) as (transport, inbox, _):
         await post(transport, call(1, "never"))
         assert service.channel is not None
         ending(service.channel)
@@ -211,14 +206,11 @@ def test_the_end_of_the_stream_is_the_end_of_the_connection(
         assert isinstance(error, ConnectionLost)
         assert words in str(error)
 
-    run_with(service.routes, work)
 
-
-def test_odd_events_cost_only_themselves() -> None:
+async def test_odd_events_cost_only_themselves() -> None:
     """F-WIRE-7: unknown things are kept, and large messages."""
     service = LegacyEndpoint(McpServer())
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(service.routes, max_message_size=2000) as (transport, inbox, _):
         assert service.channel is not None
         service.channel.event("https://evil.example/", event="endpoint")
         service.channel.event("x", event="vendor")
@@ -232,13 +224,11 @@ def test_odd_events_cost_only_themselves() -> None:
         assert isinstance(large, MessageTooLarge)
         assert not inbox.lost
 
-    run_with(service.routes, work, max_message_size=2000)
-
 
 # Messages
 
 
-def test_headers_are_sent_with_everything() -> None:
+async def test_headers_are_sent_with_everything() -> None:
     """F-HTTP-1: headers chosen per request."""
     asked = 0
 
@@ -247,7 +237,7 @@ def test_headers_are_sent_with_everything() -> None:
         asked += 1
         return {"X-Count": str(asked)}
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(), headers=provide) as (transport, inbox, server):
         outgoing = call(1, "echo", text="x")
         outgoing.caller_headers = {"Authorization": "Bearer 1"}
         await post(transport, outgoing)
@@ -258,15 +248,16 @@ def test_headers_are_sent_with_everything() -> None:
         assert posted.headers["content-type"] == "application/json"
         assert "mcp-session-id" not in posted.headers
 
-    run_with(routes(), work, headers=provide)
 
-
-def test_a_refused_message_fails_its_call_only() -> None:
+async def test_a_refused_message_fails_its_call_only() -> None:
     """F-HTTP-7: HTTP errors are told apart."""
     service = LegacyEndpoint(McpServer())
     refuse = answer_with(503, {"Retry-After": "3"}, b"busy" * 30_000)
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**service.routes, "POST /messages": in_turn(refuse, service.post)}) as (
+        transport,
+        inbox,
+        _,
+    ):
         await post(transport, call(1, "echo", text="x"))
         with pytest.raises(HttpError) as caught:
             await inbox.answer_to(1)
@@ -275,27 +266,27 @@ def test_a_refused_message_fails_its_call_only() -> None:
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
 
-    run_with({**service.routes, "POST /messages": in_turn(refuse, service.post)}, work)
 
-
-def test_a_message_that_does_not_get_through_fails_its_call_only() -> None:
+async def test_a_message_that_does_not_get_through_fails_its_call_only() -> None:
     """F-LIFE-7"""
     service = LegacyEndpoint(McpServer())
 
     async def reset(request: Request, answer: Answer) -> None:
         answer.reset()
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**service.routes, "POST /messages": in_turn(reset, service.post)}) as (
+        transport,
+        inbox,
+        _,
+    ):
         await post(transport, call(1, "echo", text="x"))
         with pytest.raises(ConnectionLost):
             await inbox.answer_to(1)
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
 
-    run_with({**service.routes, "POST /messages": in_turn(reset, service.post)}, work)
 
-
-def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:
+async def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:
     """F-HTTP-13: some servers answer a POST when the call is done."""
     service = LegacyEndpoint(McpServer())
 
@@ -305,18 +296,15 @@ def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:
         service.server.receive(request.message, service.channel.event)
         answer.full(200, {}, b"ok")
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**service.routes, "POST /messages": slow}) as (transport, inbox, _):
         await post(transport, call(1, "echo", text="x"))
         await inbox.until(lambda: inbox.messages, 1000)
         assert await inbox.text_of(1) == "x"
 
-    run_with({**service.routes, "POST /messages": slow}, work)
 
-
-def test_a_call_given_up_closes_its_post() -> None:
+async def test_a_call_given_up_closes_its_post() -> None:
     """F-API-8"""
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, server):
         outgoing = call(1, "never")
         await post(transport, outgoing)
         await post(transport, call(2, "never"))
@@ -327,10 +315,8 @@ def test_a_call_given_up_closes_its_post() -> None:
         assert server.open_connections == 2
         assert not inbox.failures
 
-    run_with(routes(**{"POST /messages": stall}), work)
 
-
-def test_a_notification_has_been_sent_when_it_was_taken() -> None:
+async def test_a_notification_has_been_sent_when_it_was_taken() -> None:
     """F-LIFE-4, F-HTTP-10: else a call could overtake it on a connection of its own."""
     service = LegacyEndpoint(McpServer())
 
@@ -339,47 +325,38 @@ def test_a_notification_has_been_sent_when_it_was_taken() -> None:
             await asyncio.sleep(3)
         await service.post(request, answer)
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**service.routes, "POST /messages": slow}) as (transport, inbox, _):
         await post(transport, ERA.notification("note", None))
         assert asyncio.get_running_loop().time() == 3
         await post(transport, call(1, "echo", text="x"))
         assert await inbox.text_of(1) == "x"
         assert service.server.received_methods() == ["note", "tools/call"]
 
-    run_with({**service.routes, "POST /messages": slow}, work)
 
-
-def test_a_message_that_cannot_be_sent_fails_once() -> None:
+async def test_a_message_that_cannot_be_sent_fails_once() -> None:
     """F-HTTP-1: it raises, and nothing is left to be reported later."""
     provided = iter([{}, {"X": "line\nbreak"}, {"X": "line\nbreak"}])
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(), headers=lambda: next(provided)) as (transport, inbox, _):
         for outgoing in (ERA.notification("note", None), call(1, "echo", text="x")):
             with pytest.raises(UsageError):
                 await post(transport, outgoing)
         await asyncio.sleep(100)
         assert not inbox.failures
 
-    run_with(routes(), work, headers=lambda: next(provided))
 
-
-def test_a_notification_that_is_refused_is_reported() -> None:
+async def test_a_notification_that_is_refused_is_reported() -> None:
     """F-HTTP-7: there is no call that could fail with it."""
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(**{"POST /messages": answer_with(500)})) as (transport, inbox, _):
         await post(transport, ERA.notification("note", None))
         await inbox.until(lambda: inbox.failures)
         ((request_id, error),) = inbox.failures
         assert request_id is None
         assert isinstance(error, HttpError) and error.status == 500
 
-    run_with(routes(**{"POST /messages": answer_with(500)}), work)
 
-
-def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
+async def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
     """F-LIFE-5: and whoever sends it waits no longer."""
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, _):
         sending = asyncio.ensure_future(post(transport, ERA.notification("note", None)))
         await asyncio.sleep(1)
         await transport.close()
@@ -387,13 +364,10 @@ def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
         assert asyncio.get_running_loop().time() == 1
         assert not inbox.failures
 
-    run_with(routes(**{"POST /messages": stall}), work)
 
-
-def test_a_notification_nobody_takes_is_reported() -> None:
+async def test_a_notification_nobody_takes_is_reported() -> None:
     """F-HTTP-13"""
-
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, server):
         await post(transport, ERA.notification("note", None))
         assert asyncio.get_running_loop().time() == 30
         await asyncio.sleep(1)
@@ -401,8 +375,6 @@ def test_a_notification_nobody_takes_is_reported() -> None:
         assert request_id is None
         assert isinstance(error, ConnectionLost)
         assert server.open_connections == 1
-
-    run_with(routes(**{"POST /messages": stall}), work)
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
@@ -427,7 +399,7 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
 # Answers to the server
 
 
-def test_answers_take_so_many_connections_and_no_more() -> None:
+async def test_answers_take_so_many_connections_and_no_more() -> None:
     """F-HTTP-10, F-API-10: the server decides how much it asks, and how soon it takes the answer.
 
     A call is made all the same, and answers have their turns.
@@ -447,7 +419,11 @@ def test_answers_take_so_many_connections_and_no_more() -> None:
             answer.head(202, {"Content-Length": "1"})
         await answer.stall()
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**service.routes, "POST /messages": reluctant}) as (
+        transport,
+        inbox,
+        server,
+    ):
         answers = [ERA.answer(messages.response(number, {})) for number in range(200)]
         sending = [asyncio.ensure_future(post(transport, each)) for each in answers]
         await asyncio.sleep(1)
@@ -457,10 +433,8 @@ def test_answers_take_so_many_connections_and_no_more() -> None:
         await asyncio.wait(sending)
         assert sorted(taken) == list(range(200))
 
-    run_with({**service.routes, "POST /messages": reluctant}, work)
 
-
-def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
+async def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
     """F-HTTP-10: it was swallowed, and opening waited for its timeout."""
 
     async def serve(request: Request, answer: Answer) -> None:
@@ -468,29 +442,24 @@ def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
         answer.event(event="endpoint", message="/" + "x" * 2_000)
         await answer.stall()
 
-    async def main() -> None:
-        async with HttpServer({"GET /mcp": serve}) as server:
-            transport = LegacySseTransport(server.url(), max_message_size=1_000)
-            with pytest.raises(MessageTooLarge):
-                await transport.open(Inbox())
-            assert asyncio.get_running_loop().time() < 1
-            await transport.close()
-
-    run(main())
+    async with HttpServer({"GET /mcp": serve}) as server:
+        transport = LegacySseTransport(server.url(), max_message_size=1_000)
+        with pytest.raises(MessageTooLarge):
+            await transport.open(Inbox())
+        assert asyncio.get_running_loop().time() < 1
+        await transport.close()
 
 
-def test_receipts_that_stay_open_are_bounded() -> None:
+async def test_receipts_that_stay_open_are_bounded() -> None:
     """F-HTTP-10: a server that never ends its 202 costs no socket for each message."""
 
     async def leave_open(request: Request, answer: Answer) -> None:
         answer.stream()
         await answer.stall()
 
-    async def work(transport: LegacySseTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(routes(**{"POST /messages": leave_open})) as (transport, _, server):
         for number in range(1, 101):
             await post(transport, call(number, "echo"))
             await asyncio.sleep(0.01)
         await asyncio.sleep(1)  # for the server to hear of what was closed
         assert 10 < server.open_connections <= 66
-
-    run_with(routes(**{"POST /messages": leave_open}), work)

@@ -41,7 +41,7 @@ class LineServer:
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 @pytest.mark.needs_posix
-def test_a_session(era: str, tmp_path: Path) -> None:
+async def test_a_session(era: str, tmp_path: Path) -> None:
     """F-STD-8: both eras, over TCP and over a Unix-domain socket, by nothing but the URL."""
 
     async def session(url: str) -> None:
@@ -54,36 +54,29 @@ def test_a_session(era: str, tmp_path: Path) -> None:
             big = "x" * 1_000_000
             assert (await client.call_tool("echo", {"text": big})).text == big
 
-    async def scenario() -> None:
-        path = tmp_path / "mcp server.sock"
-        async with serve(LineServer(era).handle) as port:
-            await session(f"tcp://127.0.0.1:{port}")
-        async with serve(LineServer(era).handle, path=path):
-            await session(f"unix://{str(path).replace(' ', '%20')}")
-
-    asyncio.run(scenario())
+    path = tmp_path / "mcp server.sock"
+    async with serve(LineServer(era).handle) as port:
+        await session(f"tcp://127.0.0.1:{port}")
+    async with serve(LineServer(era).handle, path=path):
+        await session(f"unix://{str(path).replace(' ', '%20')}")
 
 
-def test_calls_in_flight_fail_when_the_server_closes() -> None:
+async def test_calls_in_flight_fail_when_the_server_closes() -> None:
     """F-STD-8, F-LIFE-7: with the reason; a last line without its end still counts."""
-
-    async def scenario() -> None:
-        server = LineServer()
-        server.calls_before_end = 1
-        server.last_words = b'{"jsonrpc":"2.0","method":"notifications/last"}'
-        heard = []
-        async with serve(server.handle) as port:
-            client = await mcpclient.connect(
-                f"tcp://127.0.0.1:{port}",
-                on_notification=lambda method, params: heard.append(method),
-            )
-            with pytest.raises(ConnectionLost, match="was lost: closed by the server"):
-                await client.call_tool("never", {})
-            assert not client.is_connected
-            await client.close()
-        assert heard == ["notifications/last"]
-
-    asyncio.run(scenario())
+    server = LineServer()
+    server.calls_before_end = 1
+    server.last_words = b'{"jsonrpc":"2.0","method":"notifications/last"}'
+    heard = []
+    async with serve(server.handle) as port:
+        client = await mcpclient.connect(
+            f"tcp://127.0.0.1:{port}",
+            on_notification=lambda method, params: heard.append(method),
+        )
+        with pytest.raises(ConnectionLost, match="was lost: closed by the server"):
+            await client.call_tool("never", {})
+        assert not client.is_connected
+        await client.close()
+    assert heard == ["notifications/last"]
 
 
 # Windows' event loops cannot even look for it.
@@ -94,18 +87,14 @@ NO_SOCKET = (
 )
 
 
-def test_nothing_listens() -> None:
+async def test_nothing_listens() -> None:
     """F-STD-8: one clear error, and nothing to close."""
-
-    async def scenario() -> None:
-        transport = LineSocketTransport(parse_url("unix:///nonexistent/mcp.sock"))
-        with pytest.raises(ConnectFailed, match=NO_SOCKET):
-            await transport.open(Inbox())
-        assert transport.description == "unix:///nonexistent/mcp.sock"
-        await transport.close()
-        transport.abort()
-
-    asyncio.run(scenario())
+    transport = LineSocketTransport(parse_url("unix:///nonexistent/mcp.sock"))
+    with pytest.raises(ConnectFailed, match=NO_SOCKET):
+        await transport.open(Inbox())
+    assert transport.description == "unix:///nonexistent/mcp.sock"
+    await transport.close()
+    transport.abort()
 
 
 def received(sent: bytes, is_enough: Callable[[Inbox], object]) -> Inbox:

@@ -35,6 +35,8 @@ from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 Use = Callable[[Client], Awaitable[Any]]
 
 
@@ -358,49 +360,37 @@ class Replayed:
         return inbox
 
 
-def test_what_is_held_back_for_one_client_is_for_no_other(taped: Taped) -> None:
+async def test_what_is_held_back_for_one_client_is_for_no_other(taped: Taped) -> None:
     """F-SHOW-8: a second one is ready when it says so itself."""
-
-    async def main() -> None:
-        replayed = Replayed(taped)
-        another = replayed.recording.another()
-        first = await replayed.begun(replayed.recording)
-        second = await replayed.begun(another)
-        another.send(replayed.initialized)
-        await second.until(lambda: len(second.messages) == 2)
-        assert [message.get("method") for message in second.messages] == [None, "ready"]
-        assert len(first.messages) == 1
-
-    run(main())
+    replayed = Replayed(taped)
+    another = replayed.recording.another()
+    first = await replayed.begun(replayed.recording)
+    second = await replayed.begun(another)
+    another.send(replayed.initialized)
+    await second.until(lambda: len(second.messages) == 2)
+    assert [message.get("method") for message in second.messages] == [None, "ready"]
+    assert len(first.messages) == 1
 
 
-def test_what_was_held_back_is_gone_with_the_connection(taped: Taped) -> None:
+async def test_what_was_held_back_is_gone_with_the_connection(taped: Taped) -> None:
     """F-SHOW-8: the next one is told once."""
-
-    async def main() -> None:
-        replayed = Replayed(taped)
-        await replayed.begun(replayed.recording)
-        await replayed.recording.close()
-        inbox = await replayed.begun(replayed.recording)
-        replayed.recording.send(replayed.initialized)
-        await asyncio.sleep(1)
-        assert [message.get("method") for message in inbox.messages] == [None, "ready"]
-
-    run(main())
+    replayed = Replayed(taped)
+    await replayed.begun(replayed.recording)
+    await replayed.recording.close()
+    inbox = await replayed.begun(replayed.recording)
+    replayed.recording.send(replayed.initialized)
+    await asyncio.sleep(1)
+    assert [message.get("method") for message in inbox.messages] == [None, "ready"]
 
 
-def test_a_request_that_was_given_up_is_played_no_further(taped: Taped) -> None:
+async def test_a_request_that_was_given_up_is_played_no_further(taped: Taped) -> None:
     """F-SHOW-8: its answer would be nobody's."""
-
-    async def main() -> None:
-        replayed, inbox = Replayed(taped), Inbox()
-        await replayed.recording.open(inbox)
-        replayed.recording.send(replayed.initialize)
-        replayed.recording.abandon(replayed.initialize)
-        await asyncio.sleep(1)
-        assert inbox.messages == []
-
-    run(main())
+    replayed, inbox = Replayed(taped), Inbox()
+    await replayed.recording.open(inbox)
+    replayed.recording.send(replayed.initialize)
+    replayed.recording.abandon(replayed.initialize)
+    await asyncio.sleep(1)
+    assert inbox.messages == []
 
 
 # Failures

@@ -13,8 +13,9 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.recording.conversation import Call
 from mcpclient.transports.replaying import Recording
 from tests.support.subprocesses import TOP
-from tests.support.virtual_time import run
 from tests.transports.receivers import RecordingReceiver
+
+pytestmark = pytest.mark.virtual_time
 
 TRANSCRIPTS = TOP / "conformance" / "transcripts"
 OPENING = ("initialize", "server/discover")
@@ -67,19 +68,15 @@ def _without_subscription(messages: list[dict[str, Any]]) -> list[dict[str, Any]
         for path in sorted(TRANSCRIPTS.glob("*/*.jsonl"))
     ],
 )
-def test_every_request_gets_what_it_got(path: Path) -> None:
+async def test_every_request_gets_what_it_got(path: Path) -> None:
     """F-SHOW-8: a client that refused to connect has sent nothing."""
-    was_refused = '"connected": {"failed"' in path.read_text("utf-8")
-
-    async def main() -> None:
-        replayed = Replayed(path)
-        await replayed.recording.open(replayed.heard)
-        calls = replayed.recording.conversation.calls
-        assert calls or was_refused
-        for number, call in enumerate(calls):
-            await replayed.ask(call, f"new-{number}")
-            if call.request["method"] not in OPENING:
-                replayed.check(call, f"new-{number}")
-        await replayed.recording.close()
-
-    run(main())
+    was_refused = '"connected": {"failed"' in path.read_text("utf-8")  # noqa: ASYNC240
+    replayed = Replayed(path)
+    await replayed.recording.open(replayed.heard)
+    calls = replayed.recording.conversation.calls
+    assert calls or was_refused
+    for number, call in enumerate(calls):
+        await replayed.ask(call, f"new-{number}")
+        if call.request["method"] not in OPENING:
+            replayed.check(call, f"new-{number}")
+    await replayed.recording.close()

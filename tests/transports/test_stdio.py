@@ -8,10 +8,10 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -32,22 +32,17 @@ SERVER = [
 # No wait of these tests is for its own sake; each bound only keeps a broken test from hanging.
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
-Work = Callable[[StdioTransport, Inbox], Awaitable[None]]
 
-
-def run_with(work: Work, *arguments: str, **options: Any) -> None:
-    """Run ``work`` with an open transport to the test server, and close it."""
-
-    async def main() -> None:
-        transport = StdioTransport([*SERVER, *arguments], ladder=QUICK, stderr="discard", **options)
-        inbox = Inbox()
-        await transport.open(inbox)
-        try:
-            await work(transport, inbox)
-        finally:
-            await asyncio.wait_for(transport.close(), 5)
-
-    asyncio.run(main())
+@asynccontextmanager
+async def opened(*arguments: str, **options: Any) -> AsyncIterator[tuple[StdioTransport, Inbox]]:
+    """An open transport to the test server."""
+    transport = StdioTransport([*SERVER, *arguments], ladder=QUICK, stderr="discard", **options)
+    inbox = Inbox()
+    await transport.open(inbox)
+    try:
+        yield transport, inbox
+    finally:
+        await asyncio.wait_for(transport.close(), 5)
 
 
 def hexed(data: bytes) -> str:
@@ -69,61 +64,55 @@ SHOWING = (
 
 
 @pytest.mark.needs_posix
-def test_the_options_reach_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_options_reach_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-STD-1, F-STD-3, F-STD-4: arguments, environment, folder, stderr, and how it is stopped."""
     monkeypatch.setenv("API_TOKEN", "ours")
-    folder = tmp_path.resolve()
+    folder = tmp_path.resolve()  # noqa: ASYNC240 - nothing else runs yet
     lines: list[str] = []
+    heard = asyncio.Event()
 
-    async def main() -> None:
-        heard = asyncio.Event()
+    def keep(line: str) -> None:
+        lines.append(line)
+        heard.set()
 
-        def keep(line: str) -> None:
-            lines.append(line)
-            heard.set()
-
-        transport = StdioTransport(
-            [sys.executable, "-S", "-E", "-c", SHOWING, "an argument", "another"],
-            env={"KEY": "value"},
-            inherit_env="none",
-            cwd=folder,
-            stderr=keep,
-            ladder=StopLadder(interrupt=60),
-        )
-        inbox = Inbox()
-        await transport.open(inbox)
-        await inbox.until(lambda: inbox.messages)
-        await asyncio.wait_for(heard.wait(), 20)
-        process = transport._process
-        await asyncio.wait_for(transport.close(), 20)
-        shown = inbox.messages[0]["params"]
-        assert shown["arguments"] == ["an argument", "another"]
-        assert shown["folder"] == str(folder)
-        assert shown["environment"]["KEY"] == "value"
-        assert not {"API_TOKEN", "PATH"} & shown["environment"].keys()
-        assert lines == ["ready"] and transport.stderr_tail == "ready\n"
-        assert process is not None and process.exit_code == 42  # it was interrupted first
-
-    asyncio.run(main())
+    transport = StdioTransport(
+        [sys.executable, "-S", "-E", "-c", SHOWING, "an argument", "another"],
+        env={"KEY": "value"},
+        inherit_env="none",
+        cwd=folder,
+        stderr=keep,
+        ladder=StopLadder(interrupt=60),
+    )
+    inbox = Inbox()
+    await transport.open(inbox)
+    await inbox.until(lambda: inbox.messages)
+    await asyncio.wait_for(heard.wait(), 20)
+    process = transport._process
+    await asyncio.wait_for(transport.close(), 20)
+    shown = inbox.messages[0]["params"]
+    assert shown["arguments"] == ["an argument", "another"]
+    assert shown["folder"] == str(folder)
+    assert shown["environment"]["KEY"] == "value"
+    assert not {"API_TOKEN", "PATH"} & shown["environment"].keys()
+    assert lines == ["ready"] and transport.stderr_tail == "ready\n"
+    assert process is not None and process.exit_code == 42  # it was interrupted first
 
 
 @pytest.mark.needs_posix
-def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
+async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-STD-1"""
     monkeypatch.setenv("API_TOKEN", "ours")
-
-    async def main() -> None:
-        transport = StdioTransport([sys.executable, "-S", "-E", "-c", SHOWING], ladder=QUICK)
-        inbox = Inbox()
-        await transport.open(inbox)
-        await inbox.until(lambda: inbox.messages)
-        await asyncio.wait_for(transport.close(), 5)
-        environment = inbox.messages[0]["params"]["environment"]
-        assert "PATH" in environment and "API_TOKEN" not in environment
-
-    asyncio.run(main())
+    transport = StdioTransport([sys.executable, "-S", "-E", "-c", SHOWING], ladder=QUICK)
+    inbox = Inbox()
+    await transport.open(inbox)
+    await inbox.until(lambda: inbox.messages)
+    await asyncio.wait_for(transport.close(), 5)
+    environment = inbox.messages[0]["params"]["environment"]
+    assert "PATH" in environment and "API_TOKEN" not in environment
 
 
 # What comes out of a server besides messages
@@ -147,43 +136,34 @@ DIRT = {
 
 
 @pytest.mark.parametrize("dirt", list(DIRT.values()), ids=list(DIRT))
-def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
+async def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
     """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    hello = dirt if len(dirt) < 50_000 else b""  # a command's argument has a limit of its own
+    async with opened("--hello", hexed(hello)) as (transport, inbox):
         await post(transport, call(1, "echo", text="first"))
         assert await inbox.text_of(1) == "first"
         await post(transport, call(2, "raw", hex=hexed(dirt), answers=True))
         assert await inbox.text_of(2) == "answered"
         assert not inbox.lost
 
-    hello = dirt if len(dirt) < 50_000 else b""  # a command's argument has a limit of its own
-    run_with(work, "--hello", hexed(hello))
 
-
-def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
+async def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
     """F-WIRE-3: noise on stdout."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened("--hello", hexed(b"Hello\n\nWorld\n")) as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         await inbox.answer_to(1)
-
-    run_with(work, "--hello", hexed(b"Hello\n\nWorld\n"))
     warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
     assert len(warnings) == 2
 
 
-def test_much_noise_is_reported_three_times_under_the_configured_name(
+async def test_much_noise_is_reported_three_times_under_the_configured_name(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """F-WIRE-3: the first three lines, of which the last says so."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    noise = b"".join(b"line %d\n" % number for number in range(250))
+    async with opened("--hello", hexed(noise), peer="weather") as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         assert await inbox.text_of(1) == "x"
-
-    noise = b"".join(b"line %d\n" % number for number in range(250))
-    run_with(work, "--hello", hexed(noise), peer="weather")
     said = [record.getMessage() for record in caplog.records]
     assert said == [
         f"weather: skipped a line that is not a JSON-RPC message: 'line {n}'{last}"
@@ -191,21 +171,17 @@ def test_much_noise_is_reported_three_times_under_the_configured_name(
     ]
 
 
-def test_lines_may_end_in_crlf() -> None:
+async def test_lines_may_end_in_crlf() -> None:
     """F-WIRE-3"""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}\r\n'
         await post(transport, call(7, "raw", hex=hexed(answer)))
         assert (await inbox.answer_to(7))["result"] == {"ok": True}
 
-    run_with(work)
 
-
-def test_a_last_line_without_its_end_counts() -> None:
+async def test_a_last_line_without_its_end_counts() -> None:
     """F-WIRE-3: the server answers and exits at once."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}'
         await post(transport, call(1, "raw", hex=hexed(answer)))
         await post(transport, call(2, "die", code=0))
@@ -213,13 +189,10 @@ def test_a_last_line_without_its_end_counts() -> None:
         await inbox.until(lambda: inbox.lost)
         assert inbox.messages and not inbox.failures
 
-    run_with(work)
 
-
-def test_half_a_message_is_no_answer() -> None:
+async def test_half_a_message_is_no_answer() -> None:
     """F-WIRE-3, F-LIFE-7: its call fails with the server, as all others do."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         half = b'{"jsonrpc": "2.0", "id": {id}, "resu'
         await post(transport, call(1, "raw", hex=hexed(half)))
         await post(transport, call(2, "die", code=9))
@@ -227,13 +200,10 @@ def test_half_a_message_is_no_answer() -> None:
         assert not (inbox.rejected or inbox.messages)
         assert isinstance(inbox.lost[0], ProcessExited)
 
-    run_with(work)
 
-
-def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
+async def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
     """F-WIRE-3: large messages."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened(max_message_size=10_000) as (transport, inbox):
         await post(transport, call(1, "echo", text="x" * 20_000))
         with pytest.raises(MessageTooLarge) as caught:
             await inbox.answer_to(1)
@@ -241,13 +211,10 @@ def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
 
-    run_with(work, max_message_size=10_000)
 
-
-def test_a_flood_without_a_line_end_ends_the_server() -> None:
+async def test_a_flood_without_a_line_end_ends_the_server() -> None:
     """F-WIRE-3: calls fail with what happened, and not with their timeouts."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened(max_message_size=10_000) as (transport, inbox):
         await post(transport, call(1, "never"))
         await post(transport, call(2, "raw", hex=hexed(b"x" * 50_000)))
         await inbox.until(lambda: inbox.lost)
@@ -255,16 +222,13 @@ def test_a_flood_without_a_line_end_ends_the_server() -> None:
         with pytest.raises(MessageTooLarge):
             await post(transport, call(3, "echo", text="x"))
 
-    run_with(work, max_message_size=10_000)
-
 
 # The server's end
 
 
-def test_a_server_that_dies_says_why() -> None:
+async def test_a_server_that_dies_says_why() -> None:
     """F-LIFE-7: within a second, with its exit code and last stderr output."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "never"))
         began = time.monotonic()
         await post(transport, call(2, "die", code=3, stderr="cannot open database\n"))
@@ -282,14 +246,11 @@ def test_a_server_that_dies_says_why() -> None:
         assert str(first.value) == str(second.value) == str(error)
         assert first.value is not second.value, "or their tracebacks would grow together"
 
-    run_with(work)
-
 
 @pytest.mark.needs_posix
-def test_a_server_that_is_killed_is_lost_at_once() -> None:
+async def test_a_server_that_is_killed_is_lost_at_once() -> None:
     """F-LIFE-7: calls never hang when a server dies."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         await inbox.answer_to(1)
         assert transport._process is not None
@@ -299,87 +260,69 @@ def test_a_server_that_is_killed_is_lost_at_once() -> None:
         assert isinstance(error, ProcessExited)
         assert error.exit_code == -signal.SIGKILL
 
-    run_with(work)
 
-
-def test_a_server_that_closes_its_output_is_of_no_use() -> None:
+async def test_a_server_that_closes_its_output_is_of_no_use() -> None:
     """F-LIFE-7"""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "mute"))
         await inbox.until(lambda: inbox.lost)
         (error,) = inbox.lost
         assert isinstance(error, ProcessExited) and error.exit_code is None
 
-    run_with(work)
 
-
-def test_a_command_that_does_not_exist_is_named() -> None:
+async def test_a_command_that_does_not_exist_is_named() -> None:
     """F-STD-7"""
-
-    async def main() -> None:
-        transport = StdioTransport(["no-such-mcp-server", "--flag"])
-        with pytest.raises(CommandNotFound, match="no-such-mcp-server"):
-            await transport.open(Inbox())
-        assert transport.description == "no-such-mcp-server"
-        assert transport._process is None
-        with pytest.raises(ConnectionLost):
-            transport.send(call(1, "echo", text="x"))
-        await transport.close()
-
-    asyncio.run(main())
+    transport = StdioTransport(["no-such-mcp-server", "--flag"])
+    with pytest.raises(CommandNotFound, match="no-such-mcp-server"):
+        await transport.open(Inbox())
+    assert transport.description == "no-such-mcp-server"
+    assert transport._process is None
+    with pytest.raises(ConnectionLost):
+        transport.send(call(1, "echo", text="x"))
+    await transport.close()
 
 
-def test_a_command_that_prints_its_usage_and_exits_is_told_as_such() -> None:
+async def test_a_command_that_prints_its_usage_and_exits_is_told_as_such() -> None:
     """F-STD-7"""
     program = "import sys; print('usage: server DIR'); sys.exit('DIR is missing')"
-
-    async def main() -> None:
-        transport = StdioTransport([sys.executable, "-S", "-E", "-c", program], stderr="discard")
-        inbox = Inbox()
-        await transport.open(inbox)
-        await inbox.until(lambda: inbox.lost)
-        (error,) = inbox.lost
-        assert isinstance(error, ProcessExited)
-        assert (error.exit_code, error.stderr.strip()) == (1, "DIR is missing")
-        await transport.close()
-
-    asyncio.run(main())
+    transport = StdioTransport([sys.executable, "-S", "-E", "-c", program], stderr="discard")
+    inbox = Inbox()
+    await transport.open(inbox)
+    await inbox.until(lambda: inbox.lost)
+    (error,) = inbox.lost
+    assert isinstance(error, ProcessExited)
+    assert (error.exit_code, error.stderr.strip()) == (1, "DIR is missing")
+    await transport.close()
 
 
-def test_what_a_server_wrote_is_told_without_the_values_of_its_variables() -> None:
+async def test_what_a_server_wrote_is_told_without_the_values_of_its_variables() -> None:
     """F-AUTH-12: neither of its stderr nor of its stdout; what was kept is as it was."""
     program = (
         "import os, sys; key = os.environ['API_KEY']\n"
         "print('key', key); sys.exit(key + ' refused on port ' + os.environ['PORT'])"
     )
-
-    async def main() -> None:
-        transport = StdioTransport(
-            [sys.executable, "-S", "-E", "-c", program],
-            env={"API_KEY": "s3cret-value", "PORT": "80"},
-            stderr="discard",
-        )
-        inbox = Inbox()
-        await transport.open(inbox)
-        await inbox.until(lambda: inbox.lost)
-        (error,) = inbox.lost
-        assert isinstance(error, ProcessExited)
-        assert error.stderr.strip() == "${API_KEY} refused on port 80"
-        assert error.output == "key ${API_KEY}"
-        assert transport.stderr_tail.strip() == "s3cret-value refused on port 80"
-        await transport.close()
-
-    asyncio.run(main())
+    transport = StdioTransport(
+        [sys.executable, "-S", "-E", "-c", program],
+        env={"API_KEY": "s3cret-value", "PORT": "80"},
+        stderr="discard",
+    )
+    inbox = Inbox()
+    await transport.open(inbox)
+    await inbox.until(lambda: inbox.lost)
+    (error,) = inbox.lost
+    assert isinstance(error, ProcessExited)
+    assert error.stderr.strip() == "${API_KEY} refused on port 80"
+    assert error.output == "key ${API_KEY}"
+    assert transport.stderr_tail.strip() == "s3cret-value refused on port 80"
+    await transport.close()
 
 
 # Servers that do not read
 
 
-def test_a_server_that_does_not_read_stalls_only_its_own_calls() -> None:
+async def test_a_server_that_does_not_read_stalls_only_its_own_calls() -> None:
     """F-STD-5: what was not sent is taken back, and closing is bounded."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, _):
         await post(transport, call(1, "deaf"))
         await asyncio.sleep(0)
         large = call(2, "echo", text="x" * 1_000_000)
@@ -393,14 +336,11 @@ def test_a_server_that_does_not_read_stalls_only_its_own_calls() -> None:
         assert transport.abandon(large) is Abandoned.STILL_OPEN
         await post(transport, call(4, "echo", text="z"))
 
-    run_with(work)
 
-
-def test_what_waited_is_written_when_the_server_reads_again(tmp_path: Path) -> None:
+async def test_what_waited_is_written_when_the_server_reads_again(tmp_path: Path) -> None:
     """F-STD-5"""
     gate = tmp_path / "gate"
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "pause", until=str(gate)))
         await inbox.until(lambda: inbox.notifications() == ["paused"])
         for number in range(2, 12):
@@ -410,13 +350,10 @@ def test_what_waited_is_written_when_the_server_reads_again(tmp_path: Path) -> N
         for number in range(2, 12):
             assert await inbox.text_of(number) == f"{number} " * 20_000
 
-    run_with(work)
 
-
-def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None:
+async def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None:
     """F-STD-5, F-LIFE-7"""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "deaf"))
         for number in range(2, 6):
             await post(transport, call(number, "echo", text="x" * 200_000))
@@ -425,28 +362,22 @@ def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None
         os.kill(transport._process.pid, signal.SIGTERM)
         await inbox.until(lambda: inbox.lost)
 
-    run_with(work)
-
 
 # Closing
 
 
 @pytest.mark.needs_posix
-def test_a_stubborn_server_is_stopped_all_the_same() -> None:
+async def test_a_stubborn_server_is_stopped_all_the_same() -> None:
     """F-STD-2, F-LIFE-6: the guard of the test suite looks for processes that are left."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened("--stubborn") as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         await inbox.answer_to(1)
 
-    run_with(work, "--stubborn")
 
-
-def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
+async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
     """F-LIFE-6: what was sent in the same turn of the loop still leaves."""
     log = tmp_path / "log"
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened("--log", str(log)) as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         await inbox.text_of(1)  # it has started, which closing does not wait for
         for name in ("one", "two", "three"):
@@ -454,13 +385,10 @@ def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
         await transport.close()
         assert log.read_text("utf-8").split("\n")[2:6] == ["one", "two", "three", "end of input"]
 
-    run_with(work, "--log", str(log))
 
-
-def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
+async def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
     """F-LIFE-6: never an exception in the event loop."""
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    async with opened() as (transport, _):
         note = ERA.notification("note", None)
         await post(transport, note)
         closing = asyncio.ensure_future(transport.close())
@@ -470,8 +398,6 @@ def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
             await asyncio.sleep(0)
         await closing
         await asyncio.sleep(0)
-
-    run_with(work)
 
 
 def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
@@ -496,25 +422,18 @@ def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the side that writes")
-def test_it_knows_whether_the_server_has_read() -> None:
+async def test_it_knows_whether_the_server_has_read() -> None:
     """F-API-27: not before it is open, and not once the server has answered."""
-
-    async def main() -> None:
-        pausing = [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"]
-        transport = StdioTransport(pausing, ladder=QUICK, stderr="discard")
-        assert not transport.has_unread
-        await transport.open(Inbox())
-        assert not transport.has_unread
-        await post(transport, call(1, "echo", text="x"))
-        assert transport.has_unread
-        await asyncio.wait_for(transport.close(), 5)
-        assert not transport.has_unread
-
-    asyncio.run(main())
-
-    async def work(transport: StdioTransport, inbox: Inbox) -> None:
+    pausing = [sys.executable, "-S", "-E", "-c", "import signal; signal.pause()"]
+    transport = StdioTransport(pausing, ladder=QUICK, stderr="discard")
+    assert not transport.has_unread
+    await transport.open(Inbox())
+    assert not transport.has_unread
+    await post(transport, call(1, "echo", text="x"))
+    assert transport.has_unread
+    await asyncio.wait_for(transport.close(), 5)
+    assert not transport.has_unread
+    async with opened() as (transport, inbox):
         await post(transport, call(1, "echo", text="x"))
         assert await inbox.text_of(1) == "x"
         assert not transport.has_unread
-
-    run_with(work)

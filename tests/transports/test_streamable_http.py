@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import Awaitable, Mapping
-from typing import Any, Callable
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -32,27 +33,26 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 STATELESS = StatelessEra("2026-07-28", ClientIdentity({"name": "test", "version": "1"}))
 
 HTML = b"<html><body>502 Bad Gateway</body></html>"
 
-Work = Callable[[StreamableHttpTransport, Inbox, HttpServer], Awaitable[None]]
+Opened = tuple[StreamableHttpTransport, Inbox, HttpServer]
 
 
-def run_with(routes: Mapping[str, Handler], work: Work, **options: Any) -> None:
-    """Run ``work`` with an open transport to a server with these routes, and close it."""
-
-    async def main() -> None:
-        async with HttpServer(routes) as server:
-            transport = StreamableHttpTransport(server.url(), **options)
-            inbox = Inbox()
-            await transport.open(inbox)
-            try:
-                await work(transport, inbox, server)
-            finally:
-                await transport.close()
-
-    run(main())
+@asynccontextmanager
+async def opened(routes: Mapping[str, Handler], **options: Any) -> AsyncIterator[Opened]:
+    """An open transport to a server with these routes."""
+    async with HttpServer(routes) as server:
+        transport = StreamableHttpTransport(server.url(), **options)
+        inbox = Inbox()
+        await transport.open(inbox)
+        try:
+            yield transport, inbox, server
+        finally:
+            await transport.close()
 
 
 def endpoint(**options: Any) -> dict[str, Handler]:
@@ -81,26 +81,26 @@ async def failure_of(transport: StreamableHttpTransport, inbox: Inbox, handler_i
 
 def failing(handler: Handler, **options: Any) -> McpError:
     """Return what one bad answer makes of its call; the next call has to work."""
-    errors: list[McpError] = []
+    routes = {"POST /mcp": in_turn(handler, fine), "GET /mcp": answer_with(405)}
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
-        await post(transport, call(1, "echo", text="x"))
-        errors.append(await failure_of(transport, inbox, 1))
-        await post(transport, call(2, "echo", text="x"))
-        assert await inbox.text_of(2) == "fine"
-        assert not transport.posts
+    async def main() -> McpError:
+        async with opened(routes, **options) as (transport, inbox, _):
+            await post(transport, call(1, "echo", text="x"))
+            error = await failure_of(transport, inbox, 1)
+            await post(transport, call(2, "echo", text="x"))
+            assert await inbox.text_of(2) == "fine"
+            assert not transport.posts
+            return error
 
-    run_with({"POST /mcp": in_turn(handler, fine), "GET /mcp": answer_with(405)}, work, **options)
-    return errors[0]
+    return run(main())
 
 
 # What is sent
 
 
-def test_a_message_is_a_post_with_the_headers_of_the_specification() -> None:
+async def test_a_message_is_a_post_with_the_headers_of_the_specification() -> None:
     """F-HTTP-1"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint()) as (transport, inbox, server):
         await post(transport, call(7, "echo", text="hi"))
         assert await inbox.text_of(7) == "hi"
         (request,) = server.requests
@@ -111,13 +111,14 @@ def test_a_message_is_a_post_with_the_headers_of_the_specification() -> None:
         assert request.headers["accept-encoding"] == "gzip, deflate"
         assert request.headers["mcp-protocol-version"] == "2025-11-25"
 
-    run_with(endpoint(), work)
 
-
-def test_headers_of_the_stateless_era_are_sent() -> None:
+async def test_headers_of_the_stateless_era_are_sent() -> None:
     """F-HTTP-9"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(StreamableEndpoint(McpServer("stateless")).routes) as (
+        transport,
+        inbox,
+        server,
+    ):
         params = {"name": "echo", "arguments": {"text": "x"}}
         await post(transport, STATELESS.request(1, "tools/call", params, None))
         assert await inbox.text_of(1) == "x"
@@ -125,13 +126,11 @@ def test_headers_of_the_stateless_era_are_sent() -> None:
         assert headers["mcp-method"] == "tools/call"
         assert headers["mcp-name"] == "echo"
 
-    run_with(StreamableEndpoint(McpServer("stateless")).routes, work)
 
-
-def test_headers_of_the_caller_come_from_three_places() -> None:
+async def test_headers_of_the_caller_come_from_three_places() -> None:
     """F-HTTP-1: headers chosen per request."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    headers = {"Authorization": "Bearer all", "X-App": "a"}
+    async with opened(endpoint(), headers=headers) as (transport, inbox, server):
         outgoing = call(1, "echo", text="x")
         outgoing.caller_headers = {"Authorization": "Bearer call"}
         await post(transport, outgoing)
@@ -142,12 +141,9 @@ def test_headers_of_the_caller_come_from_three_places() -> None:
         assert (first.headers["authorization"], first.headers["x-app"]) == ("Bearer call", "a")
         assert (second.headers["authorization"], second.headers["x-app"]) == ("Bearer all", "a")
 
-    headers = {"Authorization": "Bearer all", "X-App": "a"}
-    run_with(endpoint(), work, headers=headers)
-
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
+async def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
     """F-HTTP-1: POST, GET and DELETE."""
     asked = 0
 
@@ -160,7 +156,12 @@ def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
         await asyncio.sleep(1)
         return provide()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    headers = provide_later if is_async else provide
+    async with opened(endpoint(session="s", listens=True), headers=headers, listen_wait=5) as (
+        transport,
+        inbox,
+        server,
+    ):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await transport.listen({})
@@ -169,17 +170,14 @@ def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
         counts = [(request.method, request.headers["x-count"]) for request in server.requests]
         assert counts == [("POST", "1"), ("GET", "2"), ("POST", "3"), ("DELETE", "4")]
 
-    headers = provide_later if is_async else provide
-    run_with(endpoint(session="s", listens=True), work, headers=headers, listen_wait=5)
 
-
-def test_parallel_calls_with_tokens_of_their_own_never_mix() -> None:
+async def test_parallel_calls_with_tokens_of_their_own_never_mix() -> None:
     """F-HTTP-1: headers chosen per request."""
 
     async def whoami(request: Request, answer: Answer) -> None:
         answer.json(result(request, request.headers["authorization"]))
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": whoami}) as (transport, inbox, _):
         for number in range(100):
             outgoing = call(number, "whoami")
             outgoing.caller_headers = {"Authorization": f"Bearer {number}"}
@@ -187,26 +185,22 @@ def test_parallel_calls_with_tokens_of_their_own_never_mix() -> None:
         for number in range(100):
             assert await inbox.text_of(number) == f"Bearer {number}"
 
-    run_with({"POST /mcp": whoami}, work)
 
-
-def test_a_provider_that_fails_fails_the_call_it_was_asked_for() -> None:
+async def test_a_provider_that_fails_fails_the_call_it_was_asked_for() -> None:
     """F-HTTP-1: the exception is the caller's own."""
 
     def provide() -> dict[str, str]:
         raise LookupError("no token today")
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(), headers=provide) as (transport, _, server):
         with pytest.raises(LookupError, match="no token today"):
             await post(transport, call(1, "echo", text="x"))
         await transport.listen({})
         assert server.requests == []
 
-    run_with(endpoint(), work, headers=provide)
-
 
 @pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
-def test_closing_survives_a_provider_that_fails(failure: type[BaseException]) -> None:
+async def test_closing_survives_a_provider_that_fails(failure: type[BaseException]) -> None:
     """F-HTTP-2: the session is ended without it."""
     tokens: list[dict[str, str]] = [{"X-Token": "first"}]
 
@@ -215,13 +209,11 @@ def test_closing_survives_a_provider_that_fails(failure: type[BaseException]) ->
             raise failure
         return tokens.pop()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(session="s"), headers=provide) as (transport, inbox, server):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await transport.close()
         assert [request.method for request in server.requests] == ["POST", "DELETE"]
-
-    run_with(endpoint(session="s"), work, headers=provide)
 
 
 # Resuming
@@ -240,7 +232,7 @@ def broken_stream(*events: tuple[str, str], retry: int | None = None) -> Handler
     return handler
 
 
-def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
+async def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
     """F-HTTP-5: resumed streams, each event once."""
     call_id = 1
 
@@ -251,7 +243,8 @@ def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
         answer.event({"jsonrpc": "2.0", "id": call_id, "result": {"ok": True}}, id="4")
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    first = broken_stream(("1", "vendor/one"), ("2", "vendor/two"), retry=4000)
+    async with opened({"POST /mcp": first, "GET /mcp": resumed}) as (transport, inbox, server):
         await post(transport, call(call_id, "echo"))
         assert (await inbox.answer_to(call_id))["result"] == {"ok": True}
         assert inbox.notifications() == ["vendor/one", "vendor/two", "vendor/three"]
@@ -262,12 +255,11 @@ def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
         await asyncio.sleep(1)
         assert server.open_connections == 0 and not transport.posts
 
-    first = broken_stream(("1", "vendor/one"), ("2", "vendor/two"), retry=4000)
-    run_with({"POST /mcp": first, "GET /mcp": resumed}, work)
-
 
 @pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
-def test_a_stream_is_resumed_when_the_provider_fails_once(failure: type[BaseException]) -> None:
+async def test_a_stream_is_resumed_when_the_provider_fails_once(
+    failure: type[BaseException],
+) -> None:
     """F-HTTP-1, F-HTTP-5: the call waits for its answer, and not for its timeout."""
     failures = [None, failure, None]
 
@@ -281,16 +273,18 @@ def test_a_stream_is_resumed_when_the_provider_fails_once(failure: type[BaseExce
         answer.stream()
         answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}}, id="2")
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    first = broken_stream(("1", "vendor/one"))
+    async with opened({"POST /mcp": first, "GET /mcp": resumed}, headers=provide) as (
+        transport,
+        inbox,
+        _,
+    ):
         await post(transport, call(1, "echo"))
         assert (await inbox.answer_to(1))["result"] == {"ok": True}
         assert not failures
 
-    first = broken_stream(("1", "vendor/one"))
-    run_with({"POST /mcp": first, "GET /mcp": resumed}, work, headers=provide)
 
-
-def test_resuming_goes_on_over_several_breaks() -> None:
+async def test_resuming_goes_on_over_several_breaks() -> None:
     """F-HTTP-5: progress resets the count of tries."""
     left = list(range(1, 12))
 
@@ -304,12 +298,14 @@ def test_resuming_goes_on_over_several_breaks() -> None:
         else:
             answer.event({"jsonrpc": "2.0", "id": 1, "result": {}}, id="end")
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": broken_stream(retry=10), "GET /mcp": step}) as (
+        transport,
+        inbox,
+        _,
+    ):
         await post(transport, call(1, "echo"))
         await inbox.answer_to(1)
         assert len(inbox.notifications()) == 10
-
-    run_with({"POST /mcp": broken_stream(retry=10), "GET /mcp": step}, work)
 
 
 @pytest.mark.parametrize(
@@ -317,12 +313,15 @@ def test_resuming_goes_on_over_several_breaks() -> None:
     [(answer_with(405), 1, HttpError), (answer_with(404), 1, HttpError),
      (answer_with(503), 5, HttpError), (broken_stream(), 5, ConnectionLost)],
 )  # fmt: skip
-def test_resuming_is_given_up_and_the_call_fails(
+async def test_resuming_is_given_up_and_the_call_fails(
     handler: Handler, tries: int, cause: type[McpError]
 ) -> None:
     """F-HTTP-5, F-HTTP-4: at most five tries without progress."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": broken_stream(), "GET /mcp": handler}) as (
+        transport,
+        inbox,
+        server,
+    ):
         await post(transport, call(1, "echo"))
         error = await failure_of(transport, inbox, 1)
         assert isinstance(error, ConnectionLost)
@@ -332,10 +331,8 @@ def test_resuming_is_given_up_and_the_call_fails(
         assert len(server.requests_of("POST")) == 1
         assert not transport.posts
 
-    run_with({"POST /mcp": broken_stream(), "GET /mcp": handler}, work)
 
-
-def test_a_resumed_stream_that_falls_silent_is_asked_for_again() -> None:
+async def test_a_resumed_stream_that_falls_silent_is_asked_for_again() -> None:
     """F-HTTP-13, F-HTTP-5: after as many seconds as ``liveness`` says."""
 
     async def silent(request: Request, answer: Answer) -> None:
@@ -347,24 +344,26 @@ def test_a_resumed_stream_that_falls_silent_is_asked_for_again() -> None:
         answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}})
         answer.end()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    routes = {"POST /mcp": broken_stream(retry=1000), "GET /mcp": in_turn(silent, rest)}
+    async with opened(routes, liveness=10) as (transport, inbox, server):
         await post(transport, call(1, "echo"))
         assert (await inbox.answer_to(1))["result"] == {"ok": True}
         assert len(server.requests_of("GET")) == 2
         assert asyncio.get_running_loop().time() == 12  # a second before each GET, and ten of none
 
-    routes = {"POST /mcp": broken_stream(retry=1000), "GET /mcp": in_turn(silent, rest)}
-    run_with(routes, work, liveness=10)
 
-
-def test_a_call_given_up_while_it_is_being_resumed_ends_that() -> None:
+async def test_a_call_given_up_while_it_is_being_resumed_ends_that() -> None:
     """F-API-8"""
 
     async def stall(request: Request, answer: Answer) -> None:
         answer.stream()
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": broken_stream(), "GET /mcp": stall}) as (
+        transport,
+        inbox,
+        server,
+    ):
         outgoing = call(1, "echo")
         await post(transport, outgoing)
         await asyncio.sleep(10)
@@ -374,27 +373,25 @@ def test_a_call_given_up_while_it_is_being_resumed_ends_that() -> None:
         assert server.open_connections == 0
         assert not inbox.failures
 
-    run_with({"POST /mcp": broken_stream(), "GET /mcp": stall}, work)
 
-
-def test_a_request_of_the_stateless_era_is_never_resumed() -> None:
+async def test_a_request_of_the_stateless_era_is_never_resumed() -> None:
     """F-LIFE-2"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": broken_stream(), "GET /mcp": answer_with(405)}) as (
+        transport,
+        inbox,
+        server,
+    ):
         await post(transport, STATELESS.request(1, "tools/call", {"name": "x"}, None))
         assert isinstance(await failure_of(transport, inbox, 1), ConnectionLost)
         assert server.requests_of("GET") == []
-
-    run_with({"POST /mcp": broken_stream(), "GET /mcp": answer_with(405)}, work)
 
 
 # Sessions
 
 
-def test_a_session_is_echoed_and_ended() -> None:
+async def test_a_session_is_echoed_and_ended() -> None:
     """F-HTTP-2, F-LIFE-4"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(session="abc", listens=True)) as (transport, inbox, server):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await transport.listen({"MCP-Protocol-Version": "2025-06-18"})
@@ -410,14 +407,11 @@ def test_a_session_is_echoed_and_ended() -> None:
         for request in (get, delete):
             assert request.headers["mcp-protocol-version"] == "2025-06-18"
 
-    run_with(endpoint(session="abc", listens=True), work)
 
-
-def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> None:
+async def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> None:
     """F-HTTP-6: a restarted server is recovered."""
     service = StreamableEndpoint(McpServer(), session="one")
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(service.routes) as (transport, inbox, server):
         await post(transport, initialize())
         await inbox.answer_to(1)
         service.session = "two"
@@ -437,44 +431,37 @@ def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> None:
         assert await inbox.text_of(6) == "x"
         assert "mcp-session-id" not in server.requests[-1].headers
 
-    run_with(service.routes, work)
-
 
 def test_404_without_a_session_is_no_expiry() -> None:
     """F-HTTP-6"""
     assert type(failing(answer_with(404))) is HttpError
 
 
-def test_a_server_without_sessions_gets_no_delete() -> None:
+async def test_a_server_without_sessions_gets_no_delete() -> None:
     """F-HTTP-2"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint()) as (transport, inbox, server):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await transport.close()
         assert server.requests_of("DELETE") == []
 
-    run_with(endpoint(), work)
 
-
-def test_a_session_id_that_no_header_can_carry_is_ignored(
+async def test_a_session_id_that_no_header_can_carry_is_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """F-HTTP-2"""
     caplog.set_level(logging.WARNING)
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async def odd(request: Request, answer: Answer) -> None:
+        answer.json(result(request), headers={"Mcp-Session-Id": "a b\x80"})
+
+    async with opened({"POST /mcp": odd}) as (transport, inbox, server):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await post(transport, call(2, "echo", text="x"))
         await inbox.answer_to(2)
         assert "mcp-session-id" not in server.requests[-1].headers
         assert "ignored a session id" in caplog.text
-
-    async def odd(request: Request, answer: Answer) -> None:
-        answer.json(result(request), headers={"Mcp-Session-Id": "a b\x80"})
-
-    run_with({"POST /mcp": odd}, work)
 
 
 async def _stall(request: Request, answer: Answer) -> None:
@@ -486,12 +473,15 @@ async def _stall(request: Request, answer: Answer) -> None:
     [(answer_with(204), 0), (answer_with(404), 0), (answer_with(405), 0), (answer_with(500), 0),
      (_stall, 2)],
 )  # fmt: skip
-def test_ending_a_session_is_quiet_and_bounded(
+async def test_ending_a_session_is_quiet_and_bounded(
     farewell: Handler, seconds: float, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-HTTP-2, F-LIFE-6: closing quietly and in time."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({**endpoint(session="s"), "DELETE /mcp": farewell}) as (
+        transport,
+        inbox,
+        server,
+    ):
         await post(transport, initialize())
         await inbox.answer_to(1)
         await post(transport, call(2, "never"))
@@ -503,25 +493,19 @@ def test_ending_a_session_is_quiet_and_bounded(
         await asyncio.sleep(1)
         assert server.open_connections == 0
         assert not inbox.failures
-
-    run_with({**endpoint(session="s"), "DELETE /mcp": farewell}, work)
     assert caplog.records == []
 
 
-def test_a_server_that_is_gone_needs_no_farewell() -> None:
+async def test_a_server_that_is_gone_needs_no_farewell() -> None:
     """F-LIFE-6: closing quietly and in time."""
-
-    async def main() -> None:
-        async with HttpServer(endpoint(session="s")) as server:
-            transport = StreamableHttpTransport(server.url())
-            inbox = Inbox()
-            await transport.open(inbox)
-            await post(transport, initialize())
-            await inbox.answer_to(1)
-        await transport.close()
-        assert not inbox.failures
-
-    run(main())
+    async with HttpServer(endpoint(session="s")) as server:
+        transport = StreamableHttpTransport(server.url())
+        inbox = Inbox()
+        await transport.open(inbox)
+        await post(transport, initialize())
+        await inbox.answer_to(1)
+    await transport.close()
+    assert not inbox.failures
 
 
 # The server's own channel
@@ -532,38 +516,32 @@ def test_a_server_that_is_gone_needs_no_farewell() -> None:
     [answer_with(405), answer_with(404), answer_with(406), answer_with(200, {}, HTML),
      answer_with(204), answer_with(302, {"Location": "/"})],
 )  # fmt: skip
-def test_a_channel_that_is_not_offered_is_asked_for_once(
+async def test_a_channel_that_is_not_offered_is_asked_for_once(
     refusal: Handler, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-HTTP-4: one GET where no stream is offered."""
     caplog.set_level(logging.INFO)
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"GET /mcp": refusal}) as (transport, inbox, server):
         await transport.listen({})
         assert asyncio.get_running_loop().time() == 0
         await asyncio.sleep(3600)
         assert len(server.requests_of("GET")) == 1
         assert not inbox.failures and not inbox.lost
-
-    run_with({"GET /mcp": refusal}, work)
     assert caplog.records == []
 
 
 @pytest.mark.parametrize("wait", [0.0, 1.0, 3.0])
-def test_the_wait_for_the_channel_is_bounded(wait: float) -> None:
+async def test_the_wait_for_the_channel_is_bounded(wait: float) -> None:
     """F-LIFE-4"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"GET /mcp": _stall}, listen_wait=wait) as (transport, _, _):
         await transport.listen({})
         assert asyncio.get_running_loop().time() == wait
-
-    run_with({"GET /mcp": _stall}, work, listen_wait=wait)
 
 
 @pytest.mark.parametrize(
     ("opening", "wait"), [(0, 0.05), (0.01, 0.05), (0.1, 0.3), (0.3, 0.9), (5, 1)]
 )
-def test_a_channel_that_is_withheld_costs_a_few_times_what_the_opening_took(
+async def test_a_channel_that_is_withheld_costs_a_few_times_what_the_opening_took(
     opening: float, wait: float
 ) -> None:
     """F-LIFE-4: one that is offered opens in less, and what the server says at once is heard."""
@@ -573,17 +551,15 @@ def test_a_channel_that_is_withheld_costs_a_few_times_what_the_opening_took(
         await asyncio.sleep(opening)
         await service.post(request, answer)
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": open_late, "GET /mcp": _stall}) as (transport, inbox, _):
         await post(transport, initialize())
         await inbox.answer_to(1)
         began = asyncio.get_running_loop().time()
         await transport.listen({})
         assert round(asyncio.get_running_loop().time() - began, 6) == wait
 
-    run_with({"POST /mcp": open_late, "GET /mcp": _stall}, work)
 
-
-def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
+async def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
     """F-HTTP-4: resumed streams, each event once."""
 
     async def second(request: Request, answer: Answer) -> None:
@@ -592,33 +568,33 @@ def test_a_channel_that_breaks_is_opened_again_where_it_stopped() -> None:
         answer.event({"jsonrpc": "2.0", "method": "vendor/two"}, id="2")
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    first = broken_stream(("1", "vendor/one"), retry=2500)
+    async with opened({"GET /mcp": in_turn(first, second)}) as (transport, inbox, server):
         await transport.listen({})
         await inbox.until(lambda: len(inbox.messages) == 2)
         assert inbox.notifications() == ["vendor/one", "vendor/two"]
         assert server.requests[1].headers["last-event-id"] == "1"
         assert asyncio.get_running_loop().time() == 2.5
 
-    first = broken_stream(("1", "vendor/one"), retry=2500)
-    run_with({"GET /mcp": in_turn(first, second)}, work)
 
-
-def test_a_channel_that_is_never_answered_is_given_up() -> None:
+async def test_a_channel_that_is_never_answered_is_given_up() -> None:
     """F-HTTP-4, F-HTTP-13: it may not be offered at all, so nobody is told."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"GET /mcp": _stall}, liveness=60) as (transport, inbox, server):
         await transport.listen({})
         await asyncio.sleep(3600)
         assert len(server.requests_of("GET")) == 6
         assert not inbox.failures and not inbox.lost
 
-    run_with({"GET /mcp": _stall}, work, liveness=60)
 
-
-def test_a_channel_that_is_lost_for_good_is_reported() -> None:
+async def test_a_channel_that_is_lost_for_good_is_reported() -> None:
     """F-HTTP-4, F-API-20: from then on nobody hears the server's own messages."""
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async def nothing(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.cut()
+
+    first = broken_stream(("1", "vendor/one"))
+    async with opened({"GET /mcp": in_turn(first, nothing)}) as (transport, inbox, server):
         await transport.listen({})
         await asyncio.sleep(3600)
         assert len(server.requests_of("GET")) == 6  # one that brought news, and five without
@@ -626,16 +602,9 @@ def test_a_channel_that_is_lost_for_good_is_reported() -> None:
         assert request_id is None
         assert isinstance(error, ConnectionLost)
 
-    async def nothing(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.cut()
-
-    first = broken_stream(("1", "vendor/one"))
-    run_with({"GET /mcp": in_turn(first, nothing)}, work)
-
 
 @pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
-def test_the_channel_carries_the_providers_headers_even_when_it_fails_once(
+async def test_the_channel_carries_the_providers_headers_even_when_it_fails_once(
     failure: type[BaseException],
 ) -> None:
     """F-HTTP-1, F-HTTP-4: also when something that it waits for was cancelled."""
@@ -648,57 +617,49 @@ def test_the_channel_carries_the_providers_headers_even_when_it_fails_once(
             raise failure
         return {"X-Call": str(calls)}
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(listens=True), headers=provide) as (transport, _, server):
         await transport.listen({})
         await asyncio.sleep(2)
         (get,) = server.requests
         assert get.headers["x-call"] == "2"
 
-    run_with(endpoint(listens=True), work, headers=provide)
 
-
-def test_a_second_channel_replaces_the_first() -> None:
+async def test_a_second_channel_replaces_the_first() -> None:
     """F-HTTP-6: a renewed session has a channel of its own."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(listens=True)) as (transport, _, server):
         await transport.listen({})
         await transport.listen({})
         await asyncio.sleep(1)
         assert len(server.requests) == 2
         assert server.open_connections == 1
 
-    run_with(endpoint(listens=True), work)
-
 
 # Redirects and stale connections
 
 
-def test_a_redirect_to_another_origin_is_an_error_and_tells_nobody_anything() -> None:
+async def test_a_redirect_to_another_origin_is_an_error_and_tells_nobody_anything() -> None:
     """F-HTTP-8: redirects never carry credentials elsewhere."""
-
-    async def main() -> None:
-        async with HttpServer({"POST /mcp": fine}) as other:
-            redirect = answer_with(307, {"Location": str(other.url())})
-            async with HttpServer({"POST /mcp": redirect}) as server:
-                headers = {"Authorization": "Bearer secret"}
-                transport = StreamableHttpTransport(server.url(), headers=headers)
-                inbox = Inbox()
-                await transport.open(inbox)
-                await post(transport, call(1, "echo"))
-                error = await failure_of(transport, inbox, 1)
-                assert isinstance(error, HttpError) and error.status == 307
-                assert "redirect" in str(error)
-                assert other.connections == 0
-                await transport.close()
-
-    run(main())
+    async with HttpServer({"POST /mcp": fine}) as other:
+        redirect = answer_with(307, {"Location": str(other.url())})
+        async with HttpServer({"POST /mcp": redirect}) as server:
+            headers = {"Authorization": "Bearer secret"}
+            transport = StreamableHttpTransport(server.url(), headers=headers)
+            inbox = Inbox()
+            await transport.open(inbox)
+            await post(transport, call(1, "echo"))
+            error = await failure_of(transport, inbox, 1)
+            assert isinstance(error, HttpError) and error.status == 307
+            assert "redirect" in str(error)
+            assert other.connections == 0
+            await transport.close()
 
 
-def test_a_redirect_on_the_same_origin_is_followed_and_named_in_errors() -> None:
+async def test_a_redirect_on_the_same_origin_is_followed_and_named_in_errors() -> None:
     """F-HTTP-8"""
     redirect = answer_with(308, {"Location": "/new/mcp"})
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(
+        {"POST /mcp": redirect, "POST /new/mcp": in_turn(fine, answer_with(500))}
+    ) as (transport, inbox, _):
         await post(transport, call(1, "echo"))
         assert await inbox.text_of(1) == "fine"
         await post(transport, call(2, "echo"))
@@ -706,11 +667,9 @@ def test_a_redirect_on_the_same_origin_is_followed_and_named_in_errors() -> None
         assert isinstance(error, HttpError)
         assert error.url.endswith("/new/mcp")
 
-    run_with({"POST /mcp": redirect, "POST /new/mcp": in_turn(fine, answer_with(500))}, work)
-
 
 @pytest.mark.parametrize(("method", "attempts"), [("tools/list", 2), ("tools/call", 1)])
-def test_only_what_is_repeatable_is_repeated_on_a_fresh_connection(
+async def test_only_what_is_repeatable_is_repeated_on_a_fresh_connection(
     method: str, attempts: int
 ) -> None:
     """F-WIRE-5: a call that may have run is never sent again."""
@@ -723,7 +682,7 @@ def test_only_what_is_repeatable_is_repeated_on_a_fresh_connection(
         else:
             answer.json(result(request))
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": handler}) as (transport, inbox, _):
         await post(transport, ERA.request(1, "ping", None, None))
         await inbox.answer_to(1)
         await post(transport, ERA.request(2, method, {"name": "echo"}, None))
@@ -733,22 +692,16 @@ def test_only_what_is_repeatable_is_repeated_on_a_fresh_connection(
             assert isinstance(await failure_of(transport, inbox, 2), ConnectionLost)
         assert seen == ["ping"] + [method] * attempts
 
-    run_with({"POST /mcp": handler}, work)
 
-
-def test_no_server_fails_the_call() -> None:
+async def test_no_server_fails_the_call() -> None:
     """F-LIFE-7"""
-
-    async def main() -> None:
-        async with HttpServer() as server:
-            transport = StreamableHttpTransport(server.url())
-        inbox = Inbox()
-        await transport.open(inbox)
-        await post(transport, call(1, "echo"))
-        assert isinstance(await failure_of(transport, inbox, 1), ConnectFailed)
-        await transport.close()
-
-    run(main())
+    async with HttpServer() as server:
+        transport = StreamableHttpTransport(server.url())
+    inbox = Inbox()
+    await transport.open(inbox)
+    await post(transport, call(1, "echo"))
+    assert isinstance(await failure_of(transport, inbox, 1), ConnectFailed)
+    await transport.close()
 
 
 # Answers to the server
@@ -766,7 +719,9 @@ async def _promise(request: Request, answer: Answer) -> None:
 
 @pytest.mark.parametrize("headers", [{}, lambda: {}], ids=["fixed", "provided"])
 @pytest.mark.parametrize("reluctant", [_stall, _promise])
-def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, headers: Any) -> None:
+async def test_answers_take_so_many_connections_and_no_more(
+    reluctant: Handler, headers: Any
+) -> None:
     """F-API-10: the server decides how much it asks, and how soon it takes the answer.
 
     A call is made all the same, and answers have their turns.
@@ -783,7 +738,7 @@ def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, header
             taken.append(request.message["id"])
             answer.full(202)
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": handler}, headers=headers) as (transport, inbox, server):
         sending = [asyncio.ensure_future(post(transport, ping_answer(each))) for each in range(200)]
         await asyncio.sleep(1)
         assert server.open_connections == len(taken) == 50
@@ -795,13 +750,10 @@ def test_answers_take_so_many_connections_and_no_more(reluctant: Handler, header
         assert asyncio.get_running_loop().time() == 60  # those after the first 50 waited, too
         assert not transport.posts
 
-    run_with({"POST /mcp": handler}, work, headers=headers)
 
-
-def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
+async def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
     """F-API-10: else a server that withdraws its questions gets any number of connections."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": _stall}) as (transport, inbox, server):
         for number in range(3):
             sending = asyncio.ensure_future(post(transport, ping_answer(number)))
             await asyncio.sleep(1)
@@ -811,16 +763,13 @@ def test_an_answer_nobody_wants_any_more_frees_its_connection() -> None:
         assert server.open_connections == 0
         assert not inbox.failures and not transport.posts
 
-    run_with({"POST /mcp": _stall}, work)
-
 
 # Giving up
 
 
-def test_a_request_given_up_closes_its_stream() -> None:
+async def test_a_request_given_up_closes_its_stream() -> None:
     """F-API-8, F-HTTP-9: in the stateless era this is what cancels it."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint(json=False)) as (transport, inbox, server):
         outgoing = call(1, "never")
         await post(transport, outgoing)
         await asyncio.sleep(1)
@@ -832,13 +781,10 @@ def test_a_request_given_up_closes_its_stream() -> None:
         assert server.open_connections == 0
         assert not inbox.failures
 
-    run_with(endpoint(json=False), work)
 
-
-def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
+async def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
     """F-HTTP-1"""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened(endpoint()) as (transport, inbox, _):
         outgoing = call(1, "echo", text="x")
         outgoing.caller_headers = {"X-Bad": "a\r\nb"}
         with pytest.raises(UsageError):
@@ -846,8 +792,6 @@ def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
         assert not transport.posts
-
-    run_with(endpoint(), work)
 
 
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
@@ -880,7 +824,7 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
 
 
 @pytest.mark.parametrize("notifications", [False, True])
-def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> None:
+async def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> None:
     """F-HTTP-3: a server that leaves each of them open costs no socket for each message."""
 
     async def leave_open(request: Request, answer: Answer) -> None:
@@ -889,7 +833,7 @@ def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> Non
             answer.event(result(request))
         await answer.stall()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": leave_open}) as (transport, inbox, server):
         for number in range(1, 31):
             if notifications:
                 await post(transport, ERA.notification("vendor/note", {}))
@@ -901,10 +845,8 @@ def test_few_streams_are_read_on_after_their_answers(notifications: bool) -> Non
         await asyncio.sleep(31)
         assert server.open_connections == 0 and not transport.posts
 
-    run_with({"POST /mcp": leave_open}, work)
 
-
-def test_an_event_id_goes_back_as_utf_8() -> None:
+async def test_an_event_id_goes_back_as_utf_8() -> None:
     """F-HTTP-5: as the HTML standard has it, whatever the id is made of."""
 
     async def resumed(request: Request, answer: Answer) -> None:
@@ -912,7 +854,8 @@ def test_an_event_id_goes_back_as_utf_8() -> None:
         answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}})
         answer.end()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    first = broken_stream(("h\u00e9-\u2713-\U0001f600", "vendor/one"), retry=1000)
+    async with opened({"POST /mcp": first, "GET /mcp": resumed}) as (transport, inbox, server):
         await post(transport, call(1, "echo"))
         assert (await inbox.answer_to(1))["result"] == {"ok": True}
         (get,) = server.requests_of("GET")
@@ -920,14 +863,10 @@ def test_an_event_id_goes_back_as_utf_8() -> None:
             get.headers["last-event-id"].encode("latin-1").decode() == "h\u00e9-\u2713-\U0001f600"
         )
 
-    first = broken_stream(("h\u00e9-\u2713-\U0001f600", "vendor/one"), retry=1000)
-    run_with({"POST /mcp": first, "GET /mcp": resumed}, work)
 
-
-def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
+async def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
     """F-HTTP-3: a response that has ended is freed at once, not by a collector that holds it up."""
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, server: HttpServer) -> None:
+    async with opened({"POST /mcp": fine}) as (transport, inbox, _):
         gc.collect()
         gc.disable()
         try:
@@ -938,5 +877,3 @@ def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
         finally:
             gc.enable()
         assert not alive
-
-    run_with({"POST /mcp": fine}, work)

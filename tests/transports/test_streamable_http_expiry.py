@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,9 +13,11 @@ from mcpclient.errors import ConnectionLost, HttpError, McpError, SessionExpired
 from mcpclient.jsonrpc import messages
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, call, post
-from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
+from tests.support.http_server import Answer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
-from tests.transports.test_streamable_http import Work, failure_of, initialize, run_with
+from tests.transports.test_streamable_http import Opened, failure_of, initialize, opened
+
+pytestmark = pytest.mark.virtual_time
 
 QUESTION = {"jsonrpc": "2.0", "id": "q", "method": "vendor/question"}
 
@@ -58,15 +62,13 @@ class Forgetful:
         self.streams[request_id].event({"jsonrpc": "2.0", "id": request_id, "result": {}})
 
 
-def play(server: Forgetful, work: Work) -> None:
-    """Run ``work`` in a session of the server's."""
-
-    async def begin(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+@asynccontextmanager
+async def playing(server: Forgetful) -> AsyncIterator[Opened]:
+    """A session of the server's."""
+    async with opened(server.routes) as (transport, inbox, web):
         await post(transport, initialize(100))
         await inbox.answer_to(100)
-        await work(transport, inbox, web)
-
-    run_with(server.routes, begin)
+        yield transport, inbox, web
 
 
 async def send_answer(transport: StreamableHttpTransport) -> None:
@@ -85,11 +87,10 @@ def check(error: McpError) -> None:
     assert isinstance(error.__cause__, SessionExpired)
 
 
-def test_a_call_that_waits_for_an_answer_nobody_takes_ends_at_once() -> None:
+async def test_a_call_that_waits_for_an_answer_nobody_takes_ends_at_once() -> None:
     """F-HTTP-6, F-LIFE-7: but not one whose stream may still bring what it waits for."""
     server = Forgetful()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, web):
         await post(transport, call(1, "ask"))
         await post(transport, call(2, "hold"))
         await asyncio.sleep(1)
@@ -104,14 +105,11 @@ def test_a_call_that_waits_for_an_answer_nobody_takes_ends_at_once() -> None:
         assert (await inbox.answer_to(2))["result"] == {}
         assert len(web.requests_of("POST")) == 4  # the call was not made again
 
-    play(server, work)
 
-
-def test_a_call_whose_question_was_answered_waits_for_its_stream() -> None:
+async def test_a_call_whose_question_was_answered_waits_for_its_stream() -> None:
     """F-HTTP-6"""
     server = Forgetful()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, _):
         await post(transport, call(1, "ask"))
         await asked(inbox)
         await send_answer(transport)
@@ -123,14 +121,11 @@ def test_a_call_whose_question_was_answered_waits_for_its_stream() -> None:
         assert (await inbox.answer_to(1))["result"] == {}
         assert inbox.deaf == []  # the caller of the second call begins another session
 
-    play(server, work)
 
-
-def test_a_question_still_being_thought_about_is_as_vain() -> None:
+async def test_a_question_still_being_thought_about_is_as_vain() -> None:
     """F-HTTP-6: when another call finds out that the session is gone."""
     server = Forgetful()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, _):
         await post(transport, call(1, "ask"))
         await asked(inbox)
         server.session = "two"
@@ -138,14 +133,11 @@ def test_a_question_still_being_thought_about_is_as_vain() -> None:
         assert isinstance(await failure_of(transport, inbox, 2), SessionExpired)
         check(await failure_of(transport, inbox, 1))
 
-    play(server, work)
 
-
-def test_a_question_of_the_next_session_is_another() -> None:
+async def test_a_question_of_the_next_session_is_another() -> None:
     """F-HTTP-6: though the server's ids begin anew; and late news of the first change nothing."""
     server = Forgetful()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, web):
         late = asyncio.get_running_loop().create_future()
 
         async def slow(request: Request, answer: Answer) -> None:
@@ -172,14 +164,11 @@ def test_a_question_of_the_next_session_is_another() -> None:
         assert (await inbox.answer_to(4))["result"] == {}
         assert inbox.deaf == []
 
-    play(server, work)
 
-
-def test_a_stream_that_breaks_is_not_resumed_in_a_session_that_is_gone() -> None:
+async def test_a_stream_that_breaks_is_not_resumed_in_a_session_that_is_gone() -> None:
     """F-HTTP-5, F-HTTP-6: whether it broke before the session was known to be gone, or after."""
     server = Forgetful()
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, web):
         await post(transport, call(1, "break"))
         await post(transport, call(2, "hold"))
         await asyncio.sleep(1)
@@ -193,10 +182,8 @@ def test_a_stream_that_breaks_is_not_resumed_in_a_session_that_is_gone() -> None
         assert asyncio.get_running_loop().time() == 1
         assert web.requests_of("GET") == []
 
-    play(server, work)
 
-
-def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
+async def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
     """F-HTTP-5, F-HTTP-6: and not resumed once more when it breaks."""
 
     async def rest(request: Request, answer: Answer) -> None:
@@ -205,8 +192,7 @@ def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
         await answer.stall()
 
     server = Forgetful(get=rest)
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, web):
         await post(transport, call(1, "break"))
         await asyncio.sleep(60)
         server.session = "two"
@@ -220,18 +206,22 @@ def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
         check(await failure_of(transport, inbox, 1))
         assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == ["one"]
 
-    play(server, work)
-
 
 @pytest.mark.parametrize(("status", "kind"), [(404, SessionExpired), (405, HttpError)])
-def test_a_channel_that_is_refused_after_it_was_offered(status: int, kind: type[McpError]) -> None:
+async def test_a_channel_that_is_refused_after_it_was_offered(
+    status: int, kind: type[McpError]
+) -> None:
     """F-HTTP-4, F-HTTP-6: 404 does not mean that there is no channel then."""
 
     async def offer(request: Request, answer: Answer) -> None:
         answer.stream()
         answer.cut()
 
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(Forgetful(get=in_turn(offer, answer_with(status)))) as (
+        transport,
+        inbox,
+        web,
+    ):
         await transport.listen({})
         await asyncio.sleep(60)
         assert len(web.requests_of("GET")) == 2
@@ -240,10 +230,8 @@ def test_a_channel_that_is_refused_after_it_was_offered(status: int, kind: type[
         assert error.status == status
         assert inbox.failures == [(None, error)]
 
-    play(Forgetful(get=in_turn(offer, answer_with(status))), work)
 
-
-def test_a_channel_asked_for_once_more_counts_as_offered() -> None:
+async def test_a_channel_asked_for_once_more_counts_as_offered() -> None:
     """F-HTTP-4: whether it is accepted now or not, its loss is told; in a new session it is not."""
     refuse = answer_with(405)
 
@@ -252,8 +240,7 @@ def test_a_channel_asked_for_once_more_counts_as_offered() -> None:
         answer.cut()
 
     server = Forgetful(get=open_and_cut)
-
-    async def work(transport: StreamableHttpTransport, inbox: Inbox, web: HttpServer) -> None:
+    async with playing(server) as (transport, inbox, web):
         await transport.listen({})
         web.routes["GET /mcp"] = refuse
         await asyncio.sleep(60)
@@ -265,5 +252,3 @@ def test_a_channel_asked_for_once_more_counts_as_offered() -> None:
         await transport.listen({})
         await asyncio.sleep(60)
         assert len(inbox.deaf) == 2
-
-    play(server, work)

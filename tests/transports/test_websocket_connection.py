@@ -336,61 +336,53 @@ def test_no_pings_when_they_are_switched_off(interval: float | None) -> None:
     converse(client, server, ping_interval=interval)
 
 
-def test_a_server_that_does_not_read() -> None:
+async def test_a_server_that_does_not_read() -> None:
     """F-STD-5: what is written waits in memory, which is told, and goes on when it reads."""
+    may_read = asyncio.Event()
 
-    async def scenario() -> None:
-        may_read = asyncio.Event()
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await may_read.wait()
+        while await peer.reader.read(1 << 20):
+            pass
 
-        async def script(peer: Peer) -> None:
-            await peer.accept()
-            await may_read.wait()
-            while await peer.reader.read(1 << 20):
-                pass
-
-        messages = Messages()
-        async with websocket_server(script) as url:
-            connection = await RawWebSocket(parse_url(url), messages).connected()
-            while not connection.paused:
-                connection.write(connection.frame_binary(b"x" * 4_000_000))
-            may_read.set()
-            await messages.until(lambda: messages.resumed > 0)
-            assert not connection.paused
-            connection.abort()
-
-    asyncio.run(scenario())
+    messages = Messages()
+    async with websocket_server(script) as url:
+        connection = await RawWebSocket(parse_url(url), messages).connected()
+        while not connection.paused:
+            connection.write(connection.frame_binary(b"x" * 4_000_000))
+        may_read.set()
+        await messages.until(lambda: messages.resumed > 0)
+        assert not connection.paused
+        connection.abort()
 
 
-def test_of_the_pongs_that_wait_only_the_latest_is_written() -> None:
+async def test_of_the_pongs_that_wait_only_the_latest_is_written() -> None:
     """F-WIRE-6, RFC 6455 section 5.5.3: pings of a server that does not read cost no memory."""
+    may_ping, may_read = asyncio.Event(), asyncio.Event()
+    pongs: list[bytes] = []
 
-    async def scenario() -> None:
-        may_ping, may_read = asyncio.Event(), asyncio.Event()
-        pongs: list[bytes] = []
+    async def script(peer: Peer) -> None:
+        await peer.accept()
+        await may_ping.wait()
+        for number in range(100):
+            peer.send(PING, b"%d" % number)
+        peer.send(TEXT, b"that was all")
+        await may_read.wait()
+        while not pongs:
+            opcode, payload = await peer.receive()
+            if opcode == PONG:
+                pongs.append(payload)
+        peer.send(TEXT, b"thanks")
 
-        async def script(peer: Peer) -> None:
-            await peer.accept()
-            await may_ping.wait()
-            for number in range(100):
-                peer.send(PING, b"%d" % number)
-            peer.send(TEXT, b"that was all")
-            await may_read.wait()
-            while not pongs:
-                opcode, payload = await peer.receive()
-                if opcode == PONG:
-                    pongs.append(payload)
-            peer.send(TEXT, b"thanks")
-
-        messages = Messages()
-        async with websocket_server(script) as url:
-            connection = await RawWebSocket(parse_url(url), messages).connected()
-            while not connection.paused:
-                connection.write(connection.frame_binary(b"x" * 4_000_000))
-            may_ping.set()
-            await messages.until(lambda: messages.taken == ["that was all"])
-            may_read.set()
-            await messages.until(lambda: len(messages.taken) == 2)
-            connection.abort()
-        assert pongs == [b"99"]
-
-    asyncio.run(scenario())
+    messages = Messages()
+    async with websocket_server(script) as url:
+        connection = await RawWebSocket(parse_url(url), messages).connected()
+        while not connection.paused:
+            connection.write(connection.frame_binary(b"x" * 4_000_000))
+        may_ping.set()
+        await messages.until(lambda: messages.taken == ["that was all"])
+        may_read.set()
+        await messages.until(lambda: len(messages.taken) == 2)
+        connection.abort()
+    assert pongs == [b"99"]

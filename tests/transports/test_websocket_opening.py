@@ -46,69 +46,58 @@ def answer_with(text: str) -> Script:
     return script
 
 
-def test_the_request_asks_for_the_subprotocol_and_carries_the_callers_headers() -> None:
+async def test_the_request_asks_for_the_subprotocol_and_carries_the_callers_headers() -> None:
     """F-WS-1, F-WIRE-6: what the handshake itself says cannot be changed by a caller."""
+    peers: list[Peer] = []
 
-    async def scenario() -> None:
-        peers: list[Peer] = []
+    async def script(peer: Peer) -> None:
+        peers.append(peer)
+        await peer.accept("Sec-WebSocket-Protocol: mcp")
+        await peer.reader.read()
 
-        async def script(peer: Peer) -> None:
-            peers.append(peer)
-            await peer.accept("Sec-WebSocket-Protocol: mcp")
-            await peer.reader.read()
-
-        headers = {"X-Own": "1", "Upgrade": "h2c", "Sec-WebSocket-Protocol": "other"}
-        async with websocket_server(script) as url:
-            connection = await connect(f"{url}?a=b", headers)
-            connection.abort()
-            host = url.split("/")[2]
-        head = peers[0].request
-        assert head.startswith(f"GET /mcp?a=b HTTP/1.1\r\nHost: {host}\r\n")
-        assert "\r\nX-Own: 1\r\n" in head
-        assert head.count("Sec-WebSocket-Protocol") == head.count("Upgrade:") == 1
-        assert "Sec-WebSocket-Protocol: mcp\r\n" in head
-        assert "h2c" not in head
-
-    asyncio.run(scenario())
+    headers = {"X-Own": "1", "Upgrade": "h2c", "Sec-WebSocket-Protocol": "other"}
+    async with websocket_server(script) as url:
+        connection = await connect(f"{url}?a=b", headers)
+        connection.abort()
+        host = url.split("/")[2]
+    head = peers[0].request
+    assert head.startswith(f"GET /mcp?a=b HTTP/1.1\r\nHost: {host}\r\n")
+    assert "\r\nX-Own: 1\r\n" in head
+    assert head.count("Sec-WebSocket-Protocol") == head.count("Upgrade:") == 1
+    assert "Sec-WebSocket-Protocol: mcp\r\n" in head
+    assert "h2c" not in head
 
 
-def test_a_message_right_behind_the_handshake_is_not_lost() -> None:
+async def test_a_message_right_behind_the_handshake_is_not_lost() -> None:
     """F-WIRE-6: both may come in one packet."""
 
     async def script(peer: Peer) -> None:
         await peer.accept(then=frame(TEXT, b"early"))
         await peer.reader.read()
 
-    async def scenario() -> None:
-        messages = Messages()
-        async with websocket_server(script) as url:
-            connection = await connect(url, messages=messages)
-            await messages.until(lambda: messages.taken == ["early"])
-            connection.abort()
-
-    asyncio.run(scenario())
+    messages = Messages()
+    async with websocket_server(script) as url:
+        connection = await connect(url, messages=messages)
+        await messages.until(lambda: messages.taken == ["early"])
+        connection.abort()
 
 
-def test_cookies_go_along_and_are_taken() -> None:
+async def test_cookies_go_along_and_are_taken() -> None:
     """F-HTTP-14: a load balancer meets the next connection with the cookie it has set."""
+    requests = []
 
-    async def scenario() -> None:
-        requests = []
+    async def script(peer: Peer) -> None:
+        await peer.accept("Set-Cookie: lb=server-1; Path=/")
+        requests.append(peer.request)
+        await peer.reader.read()
 
-        async def script(peer: Peer) -> None:
-            await peer.accept("Set-Cookie: lb=server-1; Path=/")
-            requests.append(peer.request)
-            await peer.reader.read()
-
-        async with websocket_server(script) as url:
-            dialer, target = dialer_with(), parse_url(url)
-            for _ in range(2):
-                raw = RawWebSocket(target, Messages(), {"Cookie": "own=1"}, dialer=dialer)
-                (await raw.connected()).abort()
-        assert "Cookie: own=1\r\n" in requests[0]
-        assert "Cookie: own=1; lb=server-1\r\n" in requests[1]
-
-    asyncio.run(scenario())
+    async with websocket_server(script) as url:
+        dialer, target = dialer_with(), parse_url(url)
+        for _ in range(2):
+            raw = RawWebSocket(target, Messages(), {"Cookie": "own=1"}, dialer=dialer)
+            (await raw.connected()).abort()
+    assert "Cookie: own=1\r\n" in requests[0]
+    assert "Cookie: own=1; lb=server-1\r\n" in requests[1]
 
 
 ACCEPT = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -202,27 +191,23 @@ def test_a_server_that_resets_instead_of_answering() -> None:
     assert isinstance(error, ConnectFailed)
 
 
-def test_giving_up_closes_the_connection() -> None:
+async def test_giving_up_closes_the_connection() -> None:
     """F-LIFE-5: cancelled while the server does not answer."""
+    asked, closed = asyncio.Event(), asyncio.Event()
 
-    async def scenario() -> None:
-        asked, closed = asyncio.Event(), asyncio.Event()
+    async def script(peer: Peer) -> None:
+        await peer.read_request()
+        asked.set()
+        await peer.reader.read()
+        closed.set()
 
-        async def script(peer: Peer) -> None:
-            await peer.read_request()
-            asked.set()
-            await peer.reader.read()
-            closed.set()
-
-        async with websocket_server(script) as url:
-            opening = asyncio.ensure_future(connect(url))
-            await asked.wait()
-            opening.cancel()
-            await asyncio.wait({opening})
-            assert opening.cancelled()
-            await closed.wait()
-
-    asyncio.run(scenario())
+    async with websocket_server(script) as url:
+        opening = asyncio.ensure_future(connect(url))
+        await asked.wait()
+        opening.cancel()
+        await asyncio.wait({opening})
+        assert opening.cancelled()
+        await closed.wait()
 
 
 class Taped:
@@ -259,7 +244,7 @@ class Taped:
         return records
 
 
-def test_the_opening_is_written_down() -> None:
+async def test_the_opening_is_written_down() -> None:
     """F-SHOW-6, F-AUTH-12: the request and its answer, as other heads are."""
     taped = Taped()
 
@@ -269,11 +254,8 @@ def test_the_opening_is_written_down() -> None:
         )
         await peer.reader.read()
 
-    async def scenario() -> None:
-        async with websocket_server(script) as url:
-            (await taped.open(url)).abort()
-
-    asyncio.run(scenario())
+    async with websocket_server(script) as url:
+        (await taped.open(url)).abort()
     request, answer = taped.records
     assert (request["direction"], answer["direction"]) == ("sent", "received")
     assert request["http"]["method"] == "GET"
