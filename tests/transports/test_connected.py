@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
 
 from mcpclient.errors import ConnectFailed, ConnectionLost, UsageError
-from mcpclient.jsonrpc.messages import request
+from mcpclient.jsonrpc.messages import notification, request
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports import connected
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.connected import ConnectedTransport
 from tests.transports.receivers import RecordingReceiver
@@ -49,8 +51,7 @@ class FakeTransport(ConnectedTransport):
 
     def _frame(self, message: bytes) -> bytes:
         self.framed += 1
-        number = message.split(b'"id":')[1].partition(b",")[0]
-        return b"%d:%b " % (self.framed, number)
+        return b"%d:%b " % (self.framed, str(json.loads(message).get("id", "n")).encode())
 
     async def _disconnect(self) -> None:
         self.disconnected += 1
@@ -58,6 +59,9 @@ class FakeTransport(ConnectedTransport):
 
 def call(number: int) -> Outgoing:
     return Outgoing(request(number, "ping", {}))
+
+
+NOTE = Outgoing(notification("notified", None))
 
 
 async def opened() -> tuple[FakeTransport, FakeConnection, RecordingReceiver]:
@@ -68,28 +72,73 @@ async def opened() -> tuple[FakeTransport, FakeConnection, RecordingReceiver]:
 
 
 async def test_messages_of_one_turn_share_a_write() -> None:
-    """F-LIFE-9, F-WS-1: the first goes at once, the others together."""
+    """F-LIFE-9, F-WS-1: the first goes at once, the others together when the turn ends."""
     transport, connection, _ = await opened()
     for number in (7, 8, 9):
         transport.send(call(number))
     assert connection.writes == [b"1:7 "]
     await asyncio.sleep(0)
     assert connection.writes == [b"1:7 ", b"2:8 3:9 "]
+    await asyncio.sleep(0)
+    transport.send(call(10))
+    assert connection.writes[2:] == [b"4:10 "]
 
 
 async def test_messages_wait_for_a_server_that_does_not_read() -> None:
-    """F-STD-5: in order; what is given up meanwhile is not framed and never sent."""
+    """F-STD-5, F-API-8: in order; what is given up meanwhile is not framed and never sent."""
     transport, connection, _ = await opened()
     connection.paused = True
-    for number in (7, 8, 9):
-        transport.send(call(number))
+    for outgoing in (call(7), call(8), NOTE):
+        transport.send(outgoing)
     await asyncio.sleep(0)
-    assert not connection.writes
     assert transport.abandon(call(8)) is Abandoned.NEVER_SENT
+    assert transport.abandon(call(8)) is Abandoned.STILL_OPEN
+    assert transport.abandon(NOTE) is Abandoned.STILL_OPEN
+    connection.paused = False  # of which the transport has not been told so far
+    transport.send(call(9))
+    assert not connection.writes
+    transport.writing_resumed()
+    assert connection.writes == [b"1:7 2:n 3:9 "]
+    assert transport.abandon(call(9)) is Abandoned.STILL_OPEN
+
+
+async def test_a_server_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-5: what has no limit of time is refused past a limit of number."""
+    monkeypatch.setattr(connected, "_MAX_WAITING", 3)
+    transport, connection, _ = await opened()
+    for _ in range(5):  # a burst is no reason: the server reads
+        transport.send(NOTE)
+    await asyncio.sleep(0)
+    connection.paused = True
+    for _ in range(3):
+        transport.send(NOTE)
+    with pytest.raises(ConnectionLost, match="does not read"):
+        transport.send(NOTE)
+    transport.send(call(1))
     connection.paused = False
     transport.writing_resumed()
-    assert connection.writes == [b"1:7 2:9 "]
-    assert transport.abandon(call(9)) is Abandoned.STILL_OPEN
+    assert connection.writes[-1] == b"6:n 7:n 8:n 9:1 "
+
+
+async def test_a_server_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-STD-5: few messages may be many bytes, as the ids of the server's that answers repeat."""
+    size = len(NOTE.encode())
+    monkeypatch.setattr(connected, "_MAX_WAITING_BYTES", 2 * size + len(call(1).encode()))
+    transport, connection, _ = await opened()
+    connection.paused = True
+    for outgoing in (call(1), NOTE, NOTE):
+        transport.send(outgoing)
+    with pytest.raises(ConnectionLost, match="does not read"):
+        transport.send(NOTE)
+    transport.abandon(call(1))
+    transport.send(NOTE)  # in its place
+    transport.send(call(2))
+    with pytest.raises(ConnectionLost, match="does not read"):
+        transport.send(NOTE)
+    connection.paused = False
+    transport.writing_resumed()
+    connection.paused = True
+    transport.send(NOTE)  # all is written, and there is room again
 
 
 async def test_closing_writes_what_is_queued() -> None:

@@ -11,15 +11,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpclient.errors import ConnectionLost, MessageTooLarge
+from mcpclient.errors import MessageTooLarge
 from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.codec import VerbatimObject
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import connected
-from mcpclient.transports.base import Abandoned
-from mcpclient.transports.connected import ConnectedTransport, LineTransport
+from mcpclient.transports.connected import LineTransport
 from tests.framing.chunkings import chunkings, cuts, split
 from tests.support.properties import examples
 
@@ -84,14 +83,8 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
 @pytest.mark.parametrize(
     "dirt",
     [
-        b"",
-        b"\n\r\n  \n\t\n",
-        b"Server listening on port 3000\n",
-        b"\xff\xfe\xff\n",
-        b"\xef\xbb\xbf",
-        b"12\n",
-        b'"just a string"\n',
-        b"null\n",
+        *(b"", b"\n\r\n  \n\t\n", b"Server listening on port 3000\n", b"\xff\xfe\xff\n", b"\0\0\n"),
+        *(b"\xef\xbb\xbf", b"12\n", b'"just a string"\n', b"null\n", b"\x1b[32mINFO\x1b[0m\r\n"),
     ],
 )
 def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
@@ -133,6 +126,7 @@ def test_a_banner_is_quoted_without_its_escapes(caplog: pytest.LogCaptureFixture
         b'{"jsonrpc":"2.0","method":"m","params":{"x":"\xff"},"id":1}\n',
         b"[1]\n",
         b"[]\n",
+        b"[" * 100_000 + b"]" * 100_000 + b"\n",
     ],
 )
 def test_what_looks_like_a_message_and_is_none(dirt: bytes) -> None:
@@ -265,153 +259,6 @@ async def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
     first, second = transport.wire.writes
     assert json.loads(bytes(first))["id"] == 1
     assert second == whole
-
-
-class Writer(ConnectedTransport):
-    """A transport whose connection is the peer of a test."""
-
-    def __init__(self, peer: Peer) -> None:
-        super().__init__()
-        self._peer = peer
-        self._connection = cast(Any, peer)
-
-    async def _connect(self) -> Any:
-        return self._peer
-
-    async def _disconnect(self) -> None:
-        raise AssertionError("nothing ends this connection")
-
-    def _frame(self, message: bytes) -> bytes:
-        self._peer.framed += 1
-        return f"{self._peer.framed}:{json.loads(message).get('id', 'n')}\n".encode()
-
-    def flush(self) -> None:
-        self._flush()
-
-
-class Peer:
-    """Keeps what is written, and is the event loop of the one who writes."""
-
-    def __init__(self) -> None:
-        self.writes: list[bytes] = []
-        self.paused = False
-        self.scheduled = 0
-        self.framed = 0
-        self.writer = Writer(self)
-
-    def write(self, data: bytes | memoryview) -> None:
-        self.writes.append(bytes(data))
-
-    def abort(self) -> None:
-        raise AssertionError("a writer ends no connection")
-
-    def hold(self, *, is_held: bool) -> None:
-        raise AssertionError("a writer reads nothing")
-
-    def call_soon(self, callback: object) -> object:
-        self.scheduled += 1
-        return callback
-
-    def send(self, request_id: int) -> None:
-        self.writer.send(Outgoing(messages.request(request_id, "m", None)))
-
-    def notify(self) -> None:
-        self.writer.send(Outgoing(NOTE))
-
-    def withdraw(self, request_id: int | None) -> bool:
-        message = NOTE if request_id is None else messages.request(request_id, "m", None)
-        return self.writer.abandon(Outgoing(message)) is Abandoned.NEVER_SENT
-
-
-# As long as a request.
-NOTE = messages.notification("notified", None)
-NOTE_SIZE = len(Outgoing(NOTE).encode())
-
-
-@pytest.fixture
-def peer(monkeypatch: pytest.MonkeyPatch) -> Peer:
-    peer = Peer()
-    monkeypatch.setattr(asyncio, "get_running_loop", lambda: peer)
-    return peer
-
-
-def test_calls_of_one_turn_share_a_write(peer: Peer) -> None:
-    """F-LIFE-9: the first goes out at once, the others together when the turn ends."""
-    for request_id in (1, 2, 3):
-        peer.send(request_id)
-    assert peer.writes == [b"1:1\n"]
-    assert peer.scheduled == 1
-    peer.writer.flush()
-    assert peer.writes == [b"1:1\n", b"2:2\n3:3\n"]
-    peer.writer.flush()
-    peer.send(4)
-    assert peer.writes[2:] == [b"4:4\n"]
-
-
-def test_a_peer_that_does_not_read(peer: Peer) -> None:
-    """F-STD-5: lines wait for it, and are written in order when it reads again."""
-    peer.paused = True
-    peer.send(1)
-    peer.writer.flush()
-    peer.notify()
-    assert peer.writes == []
-    peer.writer.flush()
-    peer.paused = False  # of which the writer has not been told so far
-    peer.send(3)
-    assert peer.writes == []
-    peer.writer.flush()
-    assert peer.writes == [b"1:1\n2:n\n3:3\n"]
-
-
-def test_a_peer_that_never_reads(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-STD-5: what has no limit of time is refused past a limit of number."""
-    monkeypatch.setattr(connected, "_MAX_WAITING", 3)
-    for _ in range(5):  # a burst is no reason: the peer reads
-        peer.notify()
-    peer.writer.flush()
-    peer.paused = True
-    for _ in range(3):
-        peer.notify()
-    with pytest.raises(ConnectionLost, match="does not read"):
-        peer.notify()
-    peer.send(1)
-    peer.paused = False
-    peer.writer.flush()
-    assert peer.writes[-1].count(b"n") == 3
-    assert peer.writes[-1].endswith(b"1\n")
-
-
-def test_a_peer_that_never_reads_what_is_long(peer: Peer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-STD-5: few lines may be many bytes, as the ids of the server's that answers repeat."""
-    monkeypatch.setattr(connected, "_MAX_WAITING_BYTES", 3 * NOTE_SIZE)
-    peer.paused = True
-    peer.send(1)
-    for _ in range(2):
-        peer.notify()
-    with pytest.raises(ConnectionLost, match="does not read"):
-        peer.notify()
-    assert peer.withdraw(1)
-    peer.notify()  # in its place
-    with pytest.raises(ConnectionLost, match="does not read"):
-        peer.notify()
-    peer.paused = False
-    peer.writer.flush()
-    peer.paused = True
-    peer.notify()  # all is written, and there is room again
-
-
-def test_taking_a_line_back(peer: Peer) -> None:
-    """F-API-8: a request given up before it was written is never sent."""
-    peer.send(1)
-    peer.notify()
-    peer.send(2)
-    peer.send(3)
-    assert not peer.withdraw(1)
-    assert not peer.withdraw(None)
-    assert peer.withdraw(2)
-    assert not peer.withdraw(2)
-    peer.writer.flush()
-    assert peer.writes == [b"1:1\n", b"2:n\n3:3\n"]
 
 
 # Everything below a session, fed with anything

@@ -182,11 +182,6 @@ def test_statuses_are_told_apart(status: int, body: bytes) -> None:
     assert "s3cret" not in str(error)
 
 
-def test_the_body_is_bounded() -> None:
-    """F-HTTP-7: 64 KiB are kept."""
-    assert len(error_of(500, b"x" * 100_000).body) == ERROR_BODY_LIMIT == 65_536
-
-
 def refusal(code: object = -32601, request_id: object = 1) -> dict[str, Any]:
     error = {"code": code, "message": "no", "data": {"a": 1}}
     return {"jsonrpc": "2.0", "id": request_id, "error": error}

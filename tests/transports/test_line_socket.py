@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,9 @@ import pytest
 import mcpclient
 from mcpclient.errors import ConnectFailed, ConnectionLost, MessageTooLarge
 from mcpclient.framing.uri import parse_url
+from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.line_socket import LineSocketTransport
 from tests.net.peers import serve
-from tests.support import virtual_time
 from tests.support.inbox import Inbox
 from tests.support.mcp_server import Json, McpServer
 
@@ -69,8 +68,7 @@ async def test_calls_in_flight_fail_when_the_server_closes() -> None:
     heard = []
     async with serve(server.handle) as port:
         client = await mcpclient.connect(
-            f"tcp://127.0.0.1:{port}",
-            on_notification=lambda method, params: heard.append(method),
+            f"tcp://127.0.0.1:{port}", on_notification=lambda method, params: heard.append(method)
         )
         with pytest.raises(ConnectionLost, match="was lost: closed by the server"):
             await client.call_tool("never", {})
@@ -97,55 +95,43 @@ async def test_nothing_listens() -> None:
     transport.abort()
 
 
-def received(sent: bytes, is_enough: Callable[[Inbox], object]) -> Inbox:
-    """Return what arrives of the bytes that a server sends, with a limit of 1000 for a message."""
+async def test_messages_over_the_limit() -> None:
+    """F-WIRE-3, F-STD-8: a line costs one message; a flood without a line end, the connection."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(sent)
+        writer.write(b'{"x":"' + b"x" * 2000 + b'"}\n{"method":"ok"}\n')
+        await reader.readline()
+        writer.write(b"x" * 10_000)
         await reader.read()
 
-    async def scenario() -> Inbox:
-        receiver = Inbox()
-        async with serve(talk) as port:
-            url = parse_url(f"tcp://127.0.0.1:{port}")
-            transport = LineSocketTransport(url, max_message_size=1000)
-            await transport.open(receiver)
-            await receiver.until(lambda: is_enough(receiver))
-            await transport.close()
-        return receiver
-
-    return asyncio.run(scenario())
-
-
-def test_a_flood_without_a_line_end_drops_the_connection() -> None:
-    """F-WIRE-3, F-STD-8"""
-    receiver = received(b"x" * 10_000, lambda receiver: receiver.lost)
-    assert [type(error) for error in receiver.lost] == [MessageTooLarge]
+    receiver = Inbox()
+    async with serve(talk) as port:
+        url = parse_url(f"tcp://127.0.0.1:{port}")
+        transport = LineSocketTransport(url, max_message_size=1000)
+        await transport.open(receiver)
+        await receiver.until(lambda: receiver.messages)
+        assert receiver.messages == [{"method": "ok"}]
+        assert isinstance(receiver.rejected[0][0], MessageTooLarge)
+        assert not receiver.lost
+        transport.send(Outgoing({"method": "go on"}))
+        await receiver.until(lambda: receiver.lost)
+        assert [type(error) for error in receiver.lost] == [MessageTooLarge]
+        await transport.close()
 
 
-def test_a_line_over_the_limit_costs_one_message() -> None:
-    """F-WIRE-3, F-STD-8: the connection goes on."""
-    sent = b'{"x":"' + b"x" * 2000 + b'"}\n{"method":"ok"}\n'
-    receiver = received(sent, lambda receiver: receiver.messages)
-    assert receiver.messages == [{"method": "ok"}]
-    assert isinstance(receiver.rejected[0][0], MessageTooLarge)
-
-
-def test_closing_is_bounded() -> None:
+@pytest.mark.virtual_time
+async def test_closing_is_bounded() -> None:
     """F-LIFE-6: a server that does not read what is still to be written."""
 
-    async def scenario() -> None:
-        async def never_read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            writer.transport.pause_reading()  # type: ignore[attr-defined]
-            await asyncio.Event().wait()
+    async def never_read(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.Event().wait()
 
-        async with serve(never_read) as port:
-            transport = LineSocketTransport(parse_url(f"tcp://127.0.0.1:{port}"))
-            await transport.open(Inbox())
-            assert transport._stream is not None
-            transport._stream.write(b"x" * 64_000_000)
-            await transport.close()
-            assert asyncio.get_running_loop().time() == pytest.approx(2.0)
-            await transport.close()
-
-    virtual_time.run(scenario())
+    async with serve(never_read) as port:
+        transport = LineSocketTransport(parse_url(f"tcp://127.0.0.1:{port}"))
+        await transport.open(Inbox())
+        assert transport._stream is not None
+        transport._stream.write(b"x" * 64_000_000)
+        await transport.close()
+        assert asyncio.get_running_loop().time() == pytest.approx(2.0)
+        await transport.close()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator
@@ -118,42 +115,15 @@ async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
 # What comes out of a server besides messages
 
 
-DIRT = {
-    "banner": b"Server v1.0 listening on stdio\n",
-    "bom": b"\xef\xbb\xbf",
-    "crlf": b"\r\n\r\n",
-    "blank lines": b"\n \n\t\n",
-    "invalid utf-8": b"\xff\xfe\xfd\n",
-    "terminal colours": b"\x1b[32mINFO\x1b[0m ready\n",
-    "no message": b'[]\n[1, 2]\n"text"\nnull\n17\ntrue\n{}\n',
-    "broken JSON": b'{"jsonrpc": "2.0", "id"\n{{{\n[[[\n',
-    "nested 100,000 deep": b"[" * 100_000 + b"]" * 100_000 + b"\n",
-    "NaN": b'{"method": "vendor/nan", "params": {"x": NaN, "y": -Infinity}}\n',
-    "huge integer": b'{"method": "vendor/big", "params": {"x": ' + b"9" * 5000 + b"}}\n",
-    "unknown answer": b'{"jsonrpc": "2.0", "id": 12345, "result": {}}\n',
-    "NUL bytes": b"\0\0\0\n",
-}
-
-
-@pytest.mark.parametrize("dirt", list(DIRT.values()), ids=list(DIRT))
-async def test_dirt_on_stdout_costs_no_call(dirt: bytes) -> None:
-    """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one."""
-    hello = dirt if len(dirt) < 50_000 else b""  # a command's argument has a limit of its own
-    async with opened("--hello", hexed(hello)) as (transport, inbox):
+async def test_dirt_on_stdout_costs_no_call() -> None:
+    """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one; see `LineTransport`."""
+    dirt = b"Server v1.0\r\n\xff\xfe\n[]\n{{{\n\0\0\n\xef\xbb\xbf"
+    async with opened("--hello", hexed(dirt)) as (transport, inbox):
         await post(transport, call(1, "echo", text="first"))
         assert await inbox.text_of(1) == "first"
         await post(transport, call(2, "raw", hex=hexed(dirt), answers=True))
         assert await inbox.text_of(2) == "answered"
         assert not inbox.lost
-
-
-async def test_each_banner_line_is_one_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """F-WIRE-3: noise on stdout."""
-    async with opened("--hello", hexed(b"Hello\n\nWorld\n")) as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.answer_to(1)
-    warnings = [record for record in caplog.records if record.levelno >= logging.WARNING]
-    assert len(warnings) == 2
 
 
 async def test_much_noise_is_reported_three_times_under_the_configured_name(
@@ -169,47 +139,6 @@ async def test_much_noise_is_reported_three_times_under_the_configured_name(
         f"weather: skipped a line that is not a JSON-RPC message: 'line {n}'{last}"
         for n, last in enumerate(["", "", "; more are not reported"])
     ]
-
-
-async def test_lines_may_end_in_crlf() -> None:
-    """F-WIRE-3"""
-    async with opened() as (transport, inbox):
-        answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}\r\n'
-        await post(transport, call(7, "raw", hex=hexed(answer)))
-        assert (await inbox.answer_to(7))["result"] == {"ok": True}
-
-
-async def test_a_last_line_without_its_end_counts() -> None:
-    """F-WIRE-3: the server answers and exits at once."""
-    async with opened() as (transport, inbox):
-        answer = b'{"jsonrpc": "2.0", "id": {id}, "result": {"ok": true}}'
-        await post(transport, call(1, "raw", hex=hexed(answer)))
-        await post(transport, call(2, "die", code=0))
-        assert (await inbox.answer_to(1))["result"] == {"ok": True}
-        await inbox.until(lambda: inbox.lost)
-        assert inbox.messages and not inbox.failures
-
-
-async def test_half_a_message_is_no_answer() -> None:
-    """F-WIRE-3, F-LIFE-7: its call fails with the server, as all others do."""
-    async with opened() as (transport, inbox):
-        half = b'{"jsonrpc": "2.0", "id": {id}, "resu'
-        await post(transport, call(1, "raw", hex=hexed(half)))
-        await post(transport, call(2, "die", code=9))
-        await inbox.until(lambda: inbox.lost)
-        assert not (inbox.rejected or inbox.messages)
-        assert isinstance(inbox.lost[0], ProcessExited)
-
-
-async def test_a_line_over_the_limit_fails_its_call_and_the_next_one_works() -> None:
-    """F-WIRE-3: large messages."""
-    async with opened(max_message_size=10_000) as (transport, inbox):
-        await post(transport, call(1, "echo", text="x" * 20_000))
-        with pytest.raises(MessageTooLarge) as caught:
-            await inbox.answer_to(1)
-        assert caught.value.limit == 10_000
-        await post(transport, call(2, "echo", text="x"))
-        assert await inbox.text_of(2) == "x"
 
 
 async def test_a_flood_without_a_line_end_ends_the_server() -> None:
@@ -247,20 +176,6 @@ async def test_a_server_that_dies_says_why() -> None:
         assert first.value is not second.value, "or their tracebacks would grow together"
 
 
-@pytest.mark.needs_posix
-async def test_a_server_that_is_killed_is_lost_at_once() -> None:
-    """F-LIFE-7: calls never hang when a server dies."""
-    async with opened() as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.answer_to(1)
-        assert transport._process is not None
-        os.kill(transport._process.pid, signal.SIGKILL)
-        await inbox.until(lambda: inbox.lost)
-        (error,) = inbox.lost
-        assert isinstance(error, ProcessExited)
-        assert error.exit_code == -signal.SIGKILL
-
-
 async def test_a_server_that_closes_its_output_is_of_no_use() -> None:
     """F-LIFE-7"""
     async with opened() as (transport, inbox):
@@ -279,19 +194,6 @@ async def test_a_command_that_does_not_exist_is_named() -> None:
     assert transport._process is None
     with pytest.raises(ConnectionLost):
         transport.send(call(1, "echo", text="x"))
-    await transport.close()
-
-
-async def test_a_command_that_prints_its_usage_and_exits_is_told_as_such() -> None:
-    """F-STD-7"""
-    program = "import sys; print('usage: server DIR'); sys.exit('DIR is missing')"
-    transport = StdioTransport([sys.executable, "-S", "-E", "-c", program], stderr="discard")
-    inbox = Inbox()
-    await transport.open(inbox)
-    await inbox.until(lambda: inbox.lost)
-    (error,) = inbox.lost
-    assert isinstance(error, ProcessExited)
-    assert (error.exit_code, error.stderr.strip()) == (1, "DIR is missing")
     await transport.close()
 
 
@@ -351,27 +253,7 @@ async def test_what_waited_is_written_when_the_server_reads_again(tmp_path: Path
             assert await inbox.text_of(number) == f"{number} " * 20_000
 
 
-async def test_a_server_that_dies_while_messages_wait_is_lost_like_any_other() -> None:
-    """F-STD-5, F-LIFE-7"""
-    async with opened() as (transport, inbox):
-        await post(transport, call(1, "deaf"))
-        for number in range(2, 6):
-            await post(transport, call(number, "echo", text="x" * 200_000))
-            await asyncio.sleep(0)
-        assert transport._process is not None
-        os.kill(transport._process.pid, signal.SIGTERM)
-        await inbox.until(lambda: inbox.lost)
-
-
 # Closing
-
-
-@pytest.mark.needs_posix
-async def test_a_stubborn_server_is_stopped_all_the_same() -> None:
-    """F-STD-2, F-LIFE-6: the guard of the test suite looks for processes that are left."""
-    async with opened("--stubborn") as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.answer_to(1)
 
 
 async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:

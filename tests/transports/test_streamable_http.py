@@ -256,58 +256,6 @@ async def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
         assert server.open_connections == 0 and not transport.posts
 
 
-@pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])
-async def test_a_stream_is_resumed_when_the_provider_fails_once(
-    failure: type[BaseException],
-) -> None:
-    """F-HTTP-1, F-HTTP-5: the call waits for its answer, and not for its timeout."""
-    failures = [None, failure, None]
-
-    async def provide() -> dict[str, str]:
-        fails = failures.pop(0)
-        if fails is not None:
-            raise fails
-        return {}
-
-    async def resumed(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event({"jsonrpc": "2.0", "id": 1, "result": {"ok": True}}, id="2")
-
-    first = broken_stream(("1", "vendor/one"))
-    async with opened({"POST /mcp": first, "GET /mcp": resumed}, headers=provide) as (
-        transport,
-        inbox,
-        _,
-    ):
-        await post(transport, call(1, "echo"))
-        assert (await inbox.answer_to(1))["result"] == {"ok": True}
-        assert not failures
-
-
-async def test_resuming_goes_on_over_several_breaks() -> None:
-    """F-HTTP-5: progress resets the count of tries."""
-    left = list(range(1, 12))
-
-    async def step(request: Request, answer: Answer) -> None:
-        number = left.pop(0)
-        assert request.headers["last-event-id"] == (f"e{number - 1}" if number > 1 else "start")
-        answer.stream()
-        if left:
-            answer.event({"jsonrpc": "2.0", "method": f"vendor/{number}"}, id=f"e{number}")
-            answer.cut()
-        else:
-            answer.event({"jsonrpc": "2.0", "id": 1, "result": {}}, id="end")
-
-    async with opened({"POST /mcp": broken_stream(retry=10), "GET /mcp": step}) as (
-        transport,
-        inbox,
-        _,
-    ):
-        await post(transport, call(1, "echo"))
-        await inbox.answer_to(1)
-        assert len(inbox.notifications()) == 10
-
-
 @pytest.mark.parametrize(
     ("handler", "tries", "cause"),
     [(answer_with(405), 1, HttpError), (answer_with(404), 1, HttpError),
@@ -430,11 +378,6 @@ async def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> N
         await post(transport, call(6, "echo", text="x"))
         assert await inbox.text_of(6) == "x"
         assert "mcp-session-id" not in server.requests[-1].headers
-
-
-def test_404_without_a_session_is_no_expiry() -> None:
-    """F-HTTP-6"""
-    assert type(failing(answer_with(404))) is HttpError
 
 
 async def test_a_server_without_sessions_gets_no_delete() -> None:

@@ -311,10 +311,7 @@ async def test_authorization_is_renewed_until_it_cannot_be(status: int) -> None:
     async with websocket_server(refusing(heads, f"{status} No")) as url:
         with pytest.raises(HttpError) as caught:
             await open_to(
-                url,
-                Inbox(),
-                headers={"authorization": "mine"},
-                credentials=authorization,
+                url, Inbox(), headers={"authorization": "mine"}, credentials=authorization
             )
         assert authorization.asked_for == [("GET", url.replace("ws:", "http:"))]
     assert caught.value.status == status

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
@@ -23,28 +24,27 @@ from tests.net.websocket_peer import (
 )
 from tests.support import virtual_time
 
-Client = Callable[[RawWebSocket, Messages], Awaitable[None]]
+pytestmark = pytest.mark.virtual_time
+
 Script = Callable[[Peer], Awaitable[None]]
 
 
-def converse(client: Client, server: Script, **pings: Any) -> None:
-    """Connect a client to a server, each following its script, in virtual time."""
+@asynccontextmanager
+async def connected(server: Script, **pings: Any) -> AsyncIterator[tuple[RawWebSocket, Messages]]:
+    """A connection to a server that follows its script."""
 
     async def script(peer: Peer) -> None:
         await peer.accept()
         await server(peer)
 
-    async def scenario() -> None:
-        messages = Messages()
-        async with websocket_server(script) as url:
-            connection = RawWebSocket(parse_url(url), messages, **pings)
-            await connection.connected()
-            try:
-                await client(connection, messages)
-            finally:
-                connection.abort()
-
-    virtual_time.run(scenario())
+    messages = Messages()
+    async with websocket_server(script) as url:
+        connection = RawWebSocket(parse_url(url), messages, **pings)
+        await connection.connected()
+        try:
+            yield connection, messages
+        finally:
+            connection.abort()
 
 
 async def hold(peer: Peer) -> None:
@@ -54,21 +54,21 @@ async def hold(peer: Peer) -> None:
 
 def ending(server: Script, **pings: Any) -> McpError:
     """Return why the connection ended when the server follows its script."""
-    found: list[McpError] = []
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
-        found.append(await messages.error())
-        assert connection.ended is found[0]
-        with pytest.raises(ConnectionLost):
-            connection.frame_text(b"{}")
-        await connection.close()
-        assert len(messages.lost) == 1
+    async def main() -> McpError:
+        async with connected(server, **pings) as (connection, messages):
+            error = await messages.error()
+            assert connection.ended is error
+            with pytest.raises(ConnectionLost):
+                connection.frame_text(b"{}")
+            await connection.close()
+            assert len(messages.lost) == 1
+            return error
 
-    converse(client, server, **pings)
-    return found[0]
+    return virtual_time.run(main())
 
 
-def test_messages_go_both_ways() -> None:
+async def test_messages_go_both_ways() -> None:
     """F-WS-1: text and binary, in order, also when many come at once."""
 
     async def server(peer: Peer) -> None:
@@ -77,15 +77,13 @@ def test_messages_go_both_ways() -> None:
         peer.writer.write(frame(TEXT, "drei é".encode()) + frame(BINARY, b"four"))
         await hold(peer)
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server) as (connection, messages):
         connection.write(connection.frame_text(b"one") + connection.frame_binary(b"two"))
         await messages.until(lambda: messages.taken == ["drei é", b"four"])
         assert connection.ended is None
 
-    converse(client, server)
 
-
-def test_a_ping_of_the_server_is_answered() -> None:
+async def test_a_ping_of_the_server_is_answered() -> None:
     """F-WIRE-6: at once, with its data."""
 
     async def server(peer: Peer) -> None:
@@ -94,16 +92,14 @@ def test_a_ping_of_the_server_is_answered() -> None:
         peer.send(TEXT, b"good")
         await hold(peer)
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server) as (_, messages):
         await messages.until(lambda: messages.taken == ["good"])
-
-    converse(client, server)
 
 
 # Closing
 
 
-def test_closing_is_a_handshake() -> None:
+async def test_closing_is_a_handshake() -> None:
     """F-WIRE-6, F-LIFE-6: code 1000, the server's answer, the end; once, however often asked."""
     seen: list[Any] = []
 
@@ -112,20 +108,18 @@ def test_closing_is_a_handshake() -> None:
         peer.send(TEXT, b"too late")
         peer.send(CLOSE, seen[0][1])
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server) as (connection, messages):
         await connection.close()
         await connection.close()
         assert str(connection.ended) == "the connection was closed"
         assert asyncio.get_running_loop().time() < 0.1
         assert not messages.taken
         assert not messages.lost
-
-    converse(client, server)
     assert seen == [(CLOSE, b"\x03\xe8")]
 
 
 @pytest.mark.parametrize("answers", [False, True])
-def test_closing_is_bounded(answers: bool) -> None:
+async def test_closing_is_bounded(answers: bool) -> None:
     """F-LIFE-6: a server that does not answer, or answers and does not close."""
 
     async def server(peer: Peer) -> None:
@@ -134,25 +128,20 @@ def test_closing_is_bounded(answers: bool) -> None:
             peer.send(opcode, payload)
         await hold(peer)
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server) as (connection, _):
         await connection.close()
         assert asyncio.get_running_loop().time() == pytest.approx(1.0 if answers else 2.0)
 
-    converse(client, server)
 
-
-def test_giving_up_on_closing_drops_the_connection() -> None:
+async def test_giving_up_on_closing_drops_the_connection() -> None:
     """F-LIFE-6: cancelling leaves nothing open."""
-
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(hold) as (connection, _):
         closing = asyncio.ensure_future(connection.close())
         await asyncio.sleep(0.1)
         closing.cancel()
         await asyncio.wait({closing})
         await connection.close()
         assert asyncio.get_running_loop().time() < 0.2
-
-    converse(client, hold)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +172,7 @@ def test_close_codes_become_reasons(payload: bytes, reason: str) -> None:
     assert answers == [(CLOSE, payload[:2])]
 
 
-def test_a_server_that_closes_but_keeps_the_connection() -> None:
+async def test_a_server_that_closes_but_keeps_the_connection() -> None:
     """F-WIRE-6: the client closes then, after a second."""
     closed_at: list[float] = []
 
@@ -192,12 +181,10 @@ def test_a_server_that_closes_but_keeps_the_connection() -> None:
         await hold(peer)
         closed_at.append(asyncio.get_running_loop().time())
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server) as (_, messages):
         await messages.error()
         await asyncio.sleep(1.5)
         assert closed_at == [pytest.approx(1.0)]
-
-    converse(client, server)
 
 
 def test_the_end_without_a_close_frame() -> None:
@@ -265,7 +252,7 @@ def test_the_usual_limits() -> None:
     assert (usual._ping_interval, usual._ping_timeout) == (20.0, 20.0)
 
 
-def test_a_connection_without_signs_of_life_is_given_up() -> None:
+async def test_a_connection_without_signs_of_life_is_given_up() -> None:
     """F-WS-2: after ping_interval and ping_timeout, naming the option."""
     seen: list[Any] = []
 
@@ -273,18 +260,16 @@ def test_a_connection_without_signs_of_life_is_given_up() -> None:
         seen.append(await peer.receive())
         await hold(peer)
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server, ping_interval=30.0, ping_timeout=10.0) as (_, messages):
         error = await messages.error()
         assert isinstance(error, ConnectionLost)
         assert "no answer to a ping within 10 s (ping_timeout)" in str(error)
         assert asyncio.get_running_loop().time() == pytest.approx(40.0)
-
-    converse(client, server, ping_interval=30.0, ping_timeout=10.0)
     assert seen == [(PING, b"")]
 
 
 @pytest.mark.parametrize("opcode", [PONG, TEXT])
-def test_any_sign_of_life_will_do(opcode: int) -> None:
+async def test_any_sign_of_life_will_do(opcode: int) -> None:
     """F-WS-2: a pong, or a message that is under way instead of it; pings keep their interval."""
     times: list[float] = []
 
@@ -296,14 +281,12 @@ def test_any_sign_of_life_will_do(opcode: int) -> None:
         peer.send(CLOSE, b"\x03\xe8")
         await hold(peer)
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server, ping_interval=30.0, ping_timeout=10.0) as (_, messages):
         await messages.error()
-
-    converse(client, server, ping_interval=30.0, ping_timeout=10.0)
     assert times == pytest.approx([30.0, 60.0, 90.0])
 
 
-def test_pings_without_a_limit() -> None:
+async def test_pings_without_a_limit() -> None:
     """F-WS-2: ping_timeout None keeps the connection busy and never gives it up."""
     times: list[float] = []
 
@@ -312,28 +295,24 @@ def test_pings_without_a_limit() -> None:
             await peer.receive()
             times.append(asyncio.get_running_loop().time())
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server, ping_interval=10.0, ping_timeout=None) as (connection, _):
         await asyncio.sleep(35.0)
         assert connection.ended is None
-
-    converse(client, server, ping_interval=10.0, ping_timeout=None)
     assert times == pytest.approx([10.0, 20.0, 30.0])
 
 
 @pytest.mark.parametrize("interval", [0.0, None])
-def test_no_pings_when_they_are_switched_off(interval: float | None) -> None:
+async def test_no_pings_when_they_are_switched_off(interval: float | None) -> None:
     """F-WS-2: ping_interval 0 or None."""
     heard: list[bytes] = []
 
     async def server(peer: Peer) -> None:
         heard.append(await peer.reader.read(1))
 
-    async def client(connection: RawWebSocket, messages: Messages) -> None:
+    async with connected(server, ping_interval=interval) as (connection, _):
         await asyncio.sleep(1000.0)
         assert connection.ended is None
         assert heard == []
-
-    converse(client, server, ping_interval=interval)
 
 
 async def test_a_server_that_does_not_read() -> None:

@@ -16,6 +16,8 @@ from tests.net.peers import dialer_with
 from tests.net.websocket_peer import TEXT, Messages, Peer, RawWebSocket, frame, websocket_server
 from tests.support import virtual_time
 
+pytestmark = pytest.mark.virtual_time
+
 Script = Callable[[Peer], Awaitable[None]]
 
 
@@ -301,16 +303,12 @@ def test_a_wrong_acceptance_is_written_down() -> None:
     assert ["sec-websocket-accept", "wrong"] in answer["http"]["headers"]
 
 
-def test_giving_up_a_refusal_loses_none_of_it() -> None:
+async def test_giving_up_a_refusal_loses_none_of_it() -> None:
     """F-SHOW-6: cancelled while its body is waited for."""
     taped = Taped()
-
-    async def scenario() -> None:
-        async with websocket_server(answer_with("HTTP/1.1 403 No\r\n\r\n")) as url:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(taped.open(url), 0.5)
-
-    virtual_time.run(scenario())
+    async with websocket_server(answer_with("HTTP/1.1 403 No\r\n\r\n")) as url:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(taped.open(url), 0.5)
     _, answer, end = taped.records
     assert answer["http"]["status"] == 403
     assert end == {"direction": "sent", "end": "closed"}
