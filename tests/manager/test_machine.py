@@ -92,16 +92,24 @@ def test_tools_are_dropped_by_an_end_and_kept_by_a_failure(state: Status) -> Non
         assert (Action.REST in actions) == (after is Status.CONNECTED is not state)
 
 
-def test_every_state_of_the_seed_is_there() -> None:
-    """Seed 004: connected, disabled, failed, needs_auth, needs_client_registration."""
-    seed = {"connected", "disabled", "failed", "needs_auth", "needs_client_registration"}
-    assert seed < {state.value for state in Status}
-
-
 def test_the_table_has_no_row_that_does_nothing() -> None:
     for (state, event), after in TABLE.items():
         found, actions = step(state, event)
         assert actions and found is after, (state, event)
+
+
+@pytest.mark.parametrize("status", Status)
+def test_a_status_is_its_text(status: Status) -> None:
+    """F-MANY-2: to be shown, compared, and written as JSON."""
+    assert str(status) == status.value == status == status.name.lower()
+
+
+def test_states() -> None:
+    """F-MANY-2, seed 004: all that a user may want to tell apart."""
+    assert {status.value for status in Status} == {
+        *("disabled", "needs_approval", "denied", "connecting", "connected", "reconnecting"),
+        *("failed", "needs_auth", "needs_client_registration", "deferred", "closed"),
+    }
 
 
 class World(RuleBasedStateMachine):

@@ -1,6 +1,8 @@
-"""What failures say: F-MANY-5, F-AUTH-11."""
+"""What failures say, and the pauses after them: F-MANY-5, F-AUTH-11."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from mcpclient.errors import (
     RegistrationRequired,
     SsrfError,
     TokenRequestFailed,
+    UsageError,
 )
 from mcpclient.manager.machine import (
     Reconnect,
@@ -80,3 +83,28 @@ def test_counting() -> None:
     outcomes = [count.failed(each) for each in (LOST, CallTimeout("m", 1.0), refused)]
     assert outcomes == [False, False, True]
     assert not any(Upkeep(None).failed(LOST) for _ in range(9))
+
+
+# Pauses between attempts
+
+
+def test_pauses() -> None:
+    """F-MANY-5, seed 001 (500, 1000, 2000, 4000 ms): then doubled, up to 30 s, and it stays so."""
+    delays = [Reconnect().delay(attempt, 0.5) for attempt in range(9)]
+    assert delays == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
+    assert Reconnect().delay(10**6, 0.5) == 30
+    assert [Reconnect((60,)).delay(attempt, 0.5) for attempt in (0, 1, 2)] == [60, 60, 60]
+
+
+def test_chance() -> None:
+    """F-MANY-5: a quarter shorter or longer, so that clients do not return together."""
+    assert (Reconnect().delay(2, 0.0), Reconnect().delay(2, 1.0)) == (1.5, 2.5)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"delays": ()}, {"delays": (-1,)}, {"delays": (float("nan"),)}, {"terminal_errors": 0}],
+)
+def test_nonsense(given: Any) -> None:
+    with pytest.raises(UsageError):
+        Reconnect(**given)

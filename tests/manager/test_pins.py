@@ -51,12 +51,15 @@ def test_a_digest_is_of_canonical_json() -> None:
         {"inputSchema": {"type": "object", "required": ["a"]}},
         {"outputSchema": {"type": "string"}},
         {"annotations": {"readOnlyHint": True}},
+        {"_meta": {"ui": {"resourceUri": "ui://evil"}}},
+        {"icons": [{"src": "https://evil.example/i.svg"}]},
+        {"execution": {"taskSupport": "required"}},
     ],
 )
-def test_whatever_a_model_or_a_user_goes_by_is_pinned(
+def test_whatever_a_model_a_user_or_a_program_goes_by_is_pinned(
     changed: dict[str, Any], tmp_path: Path
 ) -> None:
-    """F-MANY-16: a hint that a tool does no harm, too."""
+    """F-MANY-16, F-SAFE-5: hints, its page, its picture, and how it is run, too."""
     pins = Pins(tmp_path / "mcp.lock")
     pins.write({"a": ("1", [Tool(HARMLESS)])})
     (mismatch,) = pins.compare("a", "1", [Tool({**HARMLESS, **changed})])
@@ -144,13 +147,6 @@ def test_a_tool_that_is_gone_is_told_and_nothing_else(tmp_path: Path) -> None:
     assert "does not offer it" in str(mismatch)
 
 
-def test_writing_keeps_other_servers(tmp_path: Path) -> None:
-    """F-MANY-16"""
-    Pins(tmp_path / "mcp.lock").write({"a": ("1", [Tool(HARMLESS)])})
-    Pins(tmp_path / "mcp.lock").write({"b": ("2", [])})
-    assert Pins(tmp_path / "mcp.lock").compare("a", "1", [Tool(HARMLESS)]) == []
-
-
 async def test_a_server_that_is_not_connected_stays_as_it_was_locked(tmp_path: Path) -> None:
     """F-MANY-16: that it does not offer its tools now says nothing about them."""
     member = await lock(tmp_path / "mcp.lock", HARMLESS)
@@ -163,13 +159,7 @@ async def test_a_server_that_is_not_connected_stays_as_it_was_locked(tmp_path: P
 
 @pytest.mark.parametrize(
     "content",
-    [
-        "",
-        "[]",
-        "{",
-        '{"version": 2, "servers": {}}',
-        '{"version": 1, "servers": {"a": 1}}',
-    ],
+    ["", "[]", "{", '{"version": 2, "servers": {}}', '{"version": 1, "servers": {"a": 1}}'],
 )
 def test_a_damaged_lock_file_is_an_error(content: str, tmp_path: Path) -> None:
     """F-MANY-16: and not a lock that locks nothing."""
@@ -181,22 +171,6 @@ def test_a_damaged_lock_file_is_an_error(content: str, tmp_path: Path) -> None:
 def test_modes() -> None:
     with pytest.raises(UsageError, match='mode is "warn" or "refuse"'):
         Pins("mcp.lock", "deny")  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"_meta": {"ui": {"resourceUri": "ui://evil"}}},
-        {"icons": [{"src": "https://evil.example/i.svg"}]},
-        {"execution": {"taskSupport": "required"}},
-    ],
-)
-def test_what_a_program_goes_by_is_pinned(changed: dict[str, Any], tmp_path: Path) -> None:
-    """F-SAFE-5: the page of a tool, its picture, and how it is run."""
-    pins = Pins(tmp_path / "mcp.lock")
-    pins.write({"a": ("1", [Tool(HARMLESS)])})
-    (mismatch,) = pins.compare("a", "1", [Tool({**HARMLESS, **changed})])
-    assert (mismatch.tool, mismatch.kind) == ("add", "changed")
 
 
 def test_instructions_are_pinned(tmp_path: Path) -> None:
@@ -243,9 +217,6 @@ async def test_a_tool_that_is_listed_twice_is_a_problem_without_a_lock_too() -> 
     member = Member(HARMLESS, POISONED)
     async with Manager(servers(member)) as manager:
         (problem,) = manager.problems
-        assert (problem.server, problem.hint) == (
-            "math",
-            "ask its author for names that differ",
-        )
+        assert (problem.server, problem.hint) == ("math", "ask its author for names that differ")
         assert "tool 'add': the server lists it more than once" in problem.message
         assert [each.description for each in manager.tools] == [HARMLESS["description"]]

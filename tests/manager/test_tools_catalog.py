@@ -27,10 +27,7 @@ def test_tools_stand_in_the_order_of_the_configuration() -> None:
     catalog.update(place("a"), [*tools("y"), {"name": "y", "description": "again"}])
     assert [each.name for each in catalog.tools] == ["a__y", "b__z", "b__x"]
     assert catalog.tools[0].description is None
-    assert told == [
-        ToolsUpdated("b", added=("b__z", "b__x")),
-        ToolsUpdated("a", added=("a__y",)),
-    ]
+    assert told == [ToolsUpdated("b", added=("b__z", "b__x")), ToolsUpdated("a", added=("a__y",))]
     assert catalog.tools.version == 2
 
 

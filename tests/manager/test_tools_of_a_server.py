@@ -11,7 +11,7 @@ import pytest
 from mcpclient import Manager, PinMismatch, Pins, ServerConfig, Status, ToolsUpdated
 from mcpclient.client.feed import Feed
 from mcpclient.client.requests import connection_of
-from mcpclient.errors import CallRefused, ConnectionLost, PeerError
+from mcpclient.errors import CallRefused, ConnectionLost, PeerError, SessionExpired
 from mcpclient.manager.pins import Memory, memory_key
 from mcpclient.net.chained_log import read_log
 from mcpclient.protocol.types import Tool
@@ -152,14 +152,30 @@ async def test_a_refresh_that_fails_is_tried_again() -> None:
         assert [(each.name, each.stale) for each in manager.tools] == [("a__y", False)]
 
 
+class Forgetful(Member):
+    """Forgets its session before the next call."""
+
+    has_forgotten = False
+
+    def send(self, outgoing: Any) -> None:
+        if outgoing.message.get("method") == "tools/call" and self.has_forgotten:
+            self.has_forgotten = False
+            raise SessionExpired(404, {}, b"")
+        super().send(outgoing)
+
+
 async def test_a_new_session_lists_the_tools_again() -> None:
-    """F-MANY-12: after a restart the server may have others."""
-    member = Member("x")
+    """F-MANY-12: after a restart the server may have others, over the same connection too."""
+    member = Forgetful("x")
     async with Manager({"a": member}) as manager:
         member.offered = [tool("y")]
         member.script.lose()
         await asyncio.sleep(5)
         assert [each.name for each in manager.tools] == ["a__y"]
+        member.offered, member.has_forgotten = [tool("y"), tool("z")], True
+        assert (await manager.call_tool("a__y")).text == "y"
+        await turns()
+        assert [each.name for each in manager.tools] == ["a__y", "a__z"]
 
 
 async def test_what_is_offered_is_filtered_pinned_and_remembered(tmp_path: Path) -> None:
