@@ -75,11 +75,7 @@ async def test_either_side_cancels_and_reports_progress() -> None:
     server = McpServer("handshake")
     async with bridged(server) as (host, side):
         await host.initialize(sampling={})
-        params = {
-            "name": "progress",
-            "arguments": {"steps": 1},
-            "_meta": {"progressToken": "t"},
-        }
+        params = {"name": "progress", "arguments": {"steps": 1}, "_meta": {"progressToken": "t"}}
         host.write({"id": 1, "method": "tools/call", "params": params})
         told = await host.message()
         assert told["method"] == "notifications/progress"
@@ -158,10 +154,7 @@ async def test_a_large_result_keeps_its_bytes() -> None:
 async def test_tasks_of_one_era_pass_unchanged() -> None:
     """F-BRIDGE-1: a call that becomes a task, what is asked of it, and what it tells."""
     server = McpServer("handshake")
-    server.capabilities = {
-        "tools": {},
-        "tasks": {"list": {}, "requests": {"tools": {"call": {}}}},
-    }
+    server.capabilities = {"tools": {}, "tasks": {"list": {}, "requests": {"tools": {"call": {}}}}}
     answers: dict[str, Any] = {
         "tools/call": {"task": {"taskId": "t", "status": "working", "ttl": 1000}},
         "tasks/get": {"taskId": "t", "status": "completed"},

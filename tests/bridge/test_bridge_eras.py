@@ -123,17 +123,11 @@ async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
         params["_meta"]["progressToken"] = 7
         asked = (await host.request("tools/call", params))["result"]
         assert server.messages("logging/setLevel")[0]["params"] == {"level": "error"}
-        assert server.messages("tools/call")[0]["params"] == {
-            **call,
-            "_meta": {"progressToken": 7},
-        }
+        assert server.messages("tools/call")[0]["params"] == {**call, "_meta": {"progressToken": 7}}
         assert asked["resultType"] == "input_required"
         ((key, question),) = asked["inputRequests"].items()
         assert question == {"method": "roots/list", "params": {}}
-        answers = {
-            "inputResponses": {key: {"roots": []}},
-            "requestState": asked["requestState"],
-        }
+        answers = {"inputResponses": {key: {"roots": []}}, "requestState": asked["requestState"]}
         done = (await host.request("tools/call", modern({**call, **answers})))["result"]
         assert done["resultType"] == "complete"
         assert done["content"][0]["text"] == "{'roots': []}"
@@ -250,6 +244,7 @@ async def test_a_stateless_host_stays_one() -> None:
         assert data == {"supported": [STATELESS], "requested": "2099-01-01"}
         call = {"name": "echo", "arguments": {"text": "hi"}}
         side.say('{"jsonrpc":"2.0","method":"notifications/message","params":{"data":1}}')
+        side.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
         assert "result" in await host.request("tools/call", modern(call))
         assert len(side.server.messages("initialize")) == 1
 
@@ -266,16 +261,9 @@ async def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> Non
             side.say(f'{{"jsonrpc":"2.0","id":{number},"method":"roots/list"}}')
             asked = (await host.message())["result"]
             (key,) = asked["inputRequests"]
-            state = {
-                "inputResponses": {key: {"roots": []}},
-                "requestState": asked["requestState"],
-            }
+            state = {"inputResponses": {key: {"roots": []}}, "requestState": asked["requestState"]}
             host.write(
-                {
-                    "id": f"r{number}",
-                    "method": "tools/call",
-                    "params": modern({**call, **state}),
-                }
+                {"id": f"r{number}", "method": "tools/call", "params": modern({**call, **state})}
             )
             await side.came(f'"id":{number},"result"')
         host.write({"method": "notifications/cancelled", "params": {"requestId": "r2"}})

@@ -88,10 +88,7 @@ async def test_an_id_is_used_once_at_a_time() -> None:
         host.write({"id": 5, "result": {}})
         host.write({"id": None, "error": {"code": 1, "message": "x"}})
         for request_id in (77, None, [1], "x"):
-            cancelled = {
-                "method": "notifications/cancelled",
-                "params": {"requestId": request_id},
-            }
+            cancelled = {"method": "notifications/cancelled", "params": {"requestId": request_id}}
             host.write(cancelled)
         for _ in range(2):
             host.write({"id": 9, "method": "tools/call", "params": {"name": "never"}})

@@ -206,11 +206,6 @@ def test_what_is_no_transcript_is_refused(lines: list[str], reason: str) -> None
         read_transcripts(lines)
 
 
-def test_the_header_is_for_its_own_connection_only() -> None:
-    value: dict[str, Any] = read_transcripts([HEADER])[0].header
-    assert value == json.loads(HEADER)
-
-
 @pytest.mark.parametrize(
     ("line", "facts"),
     [
