@@ -104,7 +104,7 @@ async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
     """F-BRIDGE-1: it discovers the server, and is asked in rounds by the calls it makes."""
     server = McpServer("handshake")
     server.capabilities = {"tools": {"listChanged": True}, "logging": {}, "tasks": {}}
-    async with bridged(server) as (host, _):
+    async with bridged(server) as (host, side):
         found = (await host.request("server/discover", modern(roots={})))["result"]
         assert found["supportedVersions"] == [STATELESS]
         assert found["resultType"] == "complete"
@@ -132,6 +132,9 @@ async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
         assert done["resultType"] == "complete"
         assert done["content"][0]["text"] == "{'roots': []}"
         assert len(server.messages("tools/call")) == 1
+        for kind in ("message", "progress"):  # its log level was named
+            side.say(f'{{"jsonrpc":"2.0","method":"notifications/{kind}","params":{{"data":1}}}}')
+            assert (await host.message())["method"] == f"notifications/{kind}"
 
 
 async def test_a_stateless_host_listens_to_a_handshake_server() -> None:

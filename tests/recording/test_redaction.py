@@ -381,6 +381,7 @@ def test_every_part_of_a_record() -> None:
         "Server=h;Pwd = s3cret",
         '{"a": 1, "password": "s3cret',
         "Cookie=s3cret",
+        "tokens=s3cret-of-many",
         "-----BEGIN RSA PRIVATE KEY-----\ns3cret\n-----END RSA PRIVATE KEY-----",
         "it is ghp_s3cretS3CRETs3cret0123456789",
         "it is sk-ant-s3cret-0123456789abcdef",

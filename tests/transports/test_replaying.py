@@ -71,9 +71,11 @@ class Taped:
     def replay(self, work: Use, **options: Any) -> Any:
         return run(use(Recording(self.path), work, **options))
 
-    def write(self, *records: dict[str, Any], transport: str = "stdio") -> None:
+    def write(
+        self, *records: dict[str, Any], transport: str = "stdio", target: str = "http://h/mcp"
+    ) -> None:
         timed = [{"time": 0.0, "channel": "stdio", **record} for record in records]
-        header = {"transcript": 1, "transport": transport, "target": "http://h/mcp"}
+        header = {"transcript": 1, "transport": transport, "target": target}
         lines = [json.dumps(value) + "\n" for value in (header, *timed)]
         self.path.write_text("".join(lines), encoding="utf-8")
 
@@ -462,6 +464,22 @@ def test_a_server_that_ended(taped: Taped) -> None:
     with pytest.raises(ProcessExited) as caught:
         taped.replay(greet)
     assert (caught.value.exit_code, caught.value.stderr) == (3, "oh")
+
+
+def test_a_refusal_by_a_server_without_a_url(taped: Taped) -> None:
+    """F-SHOW-8: as another recorder may name it."""
+    channel = {"channel": "http-1"}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
+    sent = {"method": "POST", "target": "/mcp", "headers": []}
+    refused = {"status": 503, "reason": "", "headers": []}
+    taped.write(
+        {**channel, "direction": "sent", "http": sent, "message": request},
+        {**channel, "direction": "received", "http": refused, "text": "busy"},
+        transport="http",
+        target="a server",
+    )
+    with pytest.raises(HttpError, match="503"):
+        taped.replay(greet)
 
 
 def test_a_server_that_could_not_be_reached(taped: Taped) -> None:
