@@ -223,7 +223,6 @@ class HostChannel:
 
 
 def _is_id(value: object) -> bool:
-    """Whether a response can carry a value as its id: a string without lone surrogates, or 7."""
-    if isinstance(value, str):
+    if isinstance(value, str):  # a lone surrogate is one that no response can carry
         return value.encode("utf-8", "replace").decode() == value
     return type(value) is int
