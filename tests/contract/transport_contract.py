@@ -21,14 +21,15 @@ from typing import Any, Callable
 
 import pytest
 
-from mcpclient.errors import UsageError
+from mcpclient.errors import McpError, UsageError
+from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.eras import HandshakeEra
 from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Transport
 from tests.support.inbox import Inbox
 
-__all__ = ["ERA", "TransportContract", "call", "post"]
+__all__ = ["ERA", "TransportContract", "answered", "call", "failed", "post", "said"]
 
 # Seconds within which a transport with a well-behaved server has closed.
 CLOSE_BOUND = 5.0
@@ -47,6 +48,27 @@ async def post(transport: Transport, outgoing: Outgoing) -> None:
     sending = transport.send(outgoing)
     if sending is not None:
         await sending
+
+
+async def answered(transport: Transport, inbox: Inbox, outgoing: Outgoing) -> Message:
+    """Send a request, and wait for the response to it."""
+    await post(transport, outgoing)
+    assert outgoing.request_id is not None
+    return await inbox.answer_to(outgoing.request_id)
+
+
+async def said(transport: Transport, inbox: Inbox, outgoing: Outgoing) -> str:
+    """Send a tool call, and wait for the text of its result."""
+    await post(transport, outgoing)
+    assert outgoing.request_id is not None
+    return await inbox.text_of(outgoing.request_id)
+
+
+async def failed(transport: Transport, inbox: Inbox, outgoing: Outgoing) -> McpError:
+    """Send a request, and wait for its failure."""
+    with pytest.raises(McpError) as caught:
+        await answered(transport, inbox, outgoing)
+    return caught.value
 
 
 class TransportContract:

@@ -8,12 +8,10 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.connection.options import EraMemory
-from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import ClientClosed, ConnectFailed, ConnectionLost, McpError, PeerError
 from mcpclient.manager.managed_client import ManagedClient
 from mcpclient.manager.manager import Manager
 from mcpclient.net.futures import LoopBound
-from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, turns
 from tests.manager.fleet import Member
 
@@ -114,16 +112,6 @@ async def test_when_a_call_is_made_twice(
         assert member.calls == ([] if raised else ["x"])
 
 
-async def test_a_call_waits_for_a_connection() -> None:
-    """F-MANY-5: for as long as its own timeout."""
-    server = RecordingServer()
-    async with client_of(server, Member("x"), timeout=9) as client:
-        server.is_connected = False
-        assert (await client.call_tool("x")).text == "x"
-        limits = server.client._connection.options.timeouts
-        assert (server.waited, limits.tool) == ([9], 9)
-
-
 async def test_what_happens_is_told_to_its_server() -> None:
     """F-MANY-5: a new session, a message, the end of the connection, and its closing."""
     server, member = RecordingServer(), Member("x")
@@ -135,19 +123,6 @@ async def test_what_happens_is_told_to_its_server() -> None:
     client._connection.session.connection_lost(RESET)
     await client.close()
     assert server.heard == ["renewed", "answered", "lost", "closed"]
-
-
-async def test_hooks_learn_the_full_name() -> None:
-    """F-API-23"""
-    names: list[str] = []
-
-    async def note(call: Call, proceed: Proceed) -> CallToolResult:
-        names.append(call.full_name)
-        return await proceed(call)
-
-    async with client_of(RecordingServer(), Member("x"), around=[note]) as client:
-        await client.call_tool("x")
-    assert names == ["a__x"]
 
 
 @pytest.mark.parametrize(("loss", "raised"), [(RESET, ConnectionLost), (None, ClientClosed)])

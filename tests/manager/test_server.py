@@ -353,8 +353,6 @@ async def test_other_calls_in_flight_fail_with_the_reason() -> None:
     ("error", "status"),
     [
         (AuthorizationRequired("https://auth.example/login"), Status.NEEDS_AUTH),
-        (HttpError(401, {}, b""), Status.NEEDS_AUTH),
-        (ConnectFailed("s", "both", (HttpError(401, {}, b""),)), Status.NEEDS_AUTH),
         (RegistrationRequired("https://auth.example", "no way"), Status.NEEDS_CLIENT_REGISTRATION),
         (HttpError(403, {}, b""), Status.FAILED),
         (RuntimeError("a bug in a header provider"), Status.FAILED),

@@ -22,14 +22,13 @@ from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.transports.http_transport import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
-from tests.contract.transport_contract import ERA, call, post
+from tests.contract.transport_contract import ERA, answered, call, failed, post, said
 from tests.support.http_server import Answer, Request, answer_with, in_turn
 from tests.transports.test_streamable_http import (
     HTML,
     STATELESS,
     endpoint,
     failing,
-    failure_of,
     opened,
     result,
 )
@@ -172,8 +171,7 @@ async def test_a_batch_in_a_body_is_taken_apart() -> None:
         answer.json([{"jsonrpc": "2.0", "method": "vendor/note"}, result(request)])
 
     async with opened({"POST /mcp": batch}) as (transport, inbox, _):
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
+        assert await said(transport, inbox, call(1, "echo")) == "fine"
         assert inbox.notifications() == ["vendor/note"]
 
 
@@ -229,8 +227,7 @@ async def test_a_stream_that_ends_without_the_answer_fails_its_call(
         ending(answer)
 
     async with opened({"POST /mcp": stream}) as (transport, inbox, server):
-        await post(transport, call(1, "echo"))
-        error = await failure_of(transport, inbox, 1)
+        error = await failed(transport, inbox, call(1, "echo"))
         assert asyncio.get_running_loop().time() - ended_at[0] < 1
         assert isinstance(error, ConnectionLost)
         assert server.requests_of("GET") == []  # there is no event id to go on from
@@ -242,8 +239,7 @@ async def test_a_server_that_answers_can_be_reached() -> None:
     """F-HTTP-7: what an earlier attempt found out is over."""
     async with opened({"POST /mcp": answer_with(500)}) as (transport, inbox, _):
         transport.unreachable = ConnectFailed("the server", "refused")
-        await post(transport, call(1, "echo"))
-        await failure_of(transport, inbox, 1)
+        await failed(transport, inbox, call(1, "echo"))
         assert transport.unreachable is None
 
 
@@ -280,8 +276,7 @@ async def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
         await answer.stall()
 
     async with opened({"POST /mcp": stream}) as (transport, inbox, server):
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
+        assert await said(transport, inbox, call(1, "echo")) == "fine"
         assert asyncio.get_running_loop().time() == 0
         await inbox.until(lambda: inbox.notifications() == ["vendor/late"])
         await asyncio.sleep(24)
@@ -295,8 +290,7 @@ async def test_a_drained_connection_is_used_again() -> None:
     """F-HTTP-3, F-WIRE-5"""
     async with opened(endpoint(json=False)) as (transport, inbox, server):
         for number in range(1, 6):
-            await post(transport, call(number, "echo", text="x"))
-            await inbox.answer_to(number)
+            await answered(transport, inbox, call(number, "echo", text="x"))
             await asyncio.sleep(1)
         assert server.connections == 1
 

@@ -19,7 +19,7 @@ from mcpclient.errors import (
 )
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
-from tests.contract.transport_contract import call, post
+from tests.contract.transport_contract import call, post, said
 from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
@@ -100,8 +100,7 @@ async def test_the_endpoint_is_resolved_against_the_stream(endpoint: str, target
         inbox,
         server,
     ):
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
+        assert await said(transport, inbox, call(1, "echo", text="x")) == "x"
         assert server.requests[1].target == target
 
 
@@ -215,8 +214,7 @@ async def test_odd_events_cost_only_themselves() -> None:
         service.channel.event("")
         service.channel.event('{"id": 9, "result": {')
         service.channel.event("y" * 3000)
-        await post(transport, call(1, "echo", text="fine"))
-        assert await inbox.text_of(1) == "fine"
+        assert await said(transport, inbox, call(1, "echo", text="fine")) == "fine"
         (_, request_id), (large, _) = inbox.rejected
         assert request_id == 9
         assert isinstance(large, MessageTooLarge)
@@ -267,8 +265,7 @@ async def test_a_message_that_is_not_taken_fails_its_call_only(
         with pytest.raises(kind) as caught:
             await inbox.answer_to(1)
         assert len(getattr(caught.value, "body", b"x" * 65536)) == 65536
-        await post(transport, call(2, "echo", text="x"))
-        assert await inbox.text_of(2) == "x"
+        assert await said(transport, inbox, call(2, "echo", text="x")) == "x"
 
 
 async def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:

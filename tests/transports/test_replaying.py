@@ -533,17 +533,6 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
         Recording(tmp_path / "x.jsonl")
 
 
-def test_it_is_a_transport_like_any_other(taped: Taped) -> None:
-    taped.record(McpServer("handshake"), greet)
-
-    async def facts(client: Client) -> tuple[str, str]:
-        return client.transport_name, repr(client)
-
-    name, shown = taped.replay(facts)
-    assert name == "replay"
-    assert str(taped.path) in shown
-
-
 def test_a_session_over_websocket_is_the_same_again(taped: Taped) -> None:
     """F-SHOW-8, F-AUTH-12: its opening is in the trace, and no part of what is played."""
     server = McpServer("stateless")

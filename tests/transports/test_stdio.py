@@ -17,7 +17,7 @@ from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, P
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport
-from tests.contract.transport_contract import ERA, call, post
+from tests.contract.transport_contract import ERA, answered, call, post, said
 from tests.support.inbox import Inbox
 
 SERVER = [
@@ -119,10 +119,11 @@ async def test_dirt_on_stdout_costs_no_call() -> None:
     """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one; see `LineTransport`."""
     dirt = b"Server v1.0\r\n\xff\xfe\n[]\n{{{\n\0\0\n\xef\xbb\xbf"
     async with opened("--hello", hexed(dirt)) as (transport, inbox):
-        await post(transport, call(1, "echo", text="first"))
-        assert await inbox.text_of(1) == "first"
-        await post(transport, call(2, "raw", hex=hexed(dirt), answers=True))
-        assert await inbox.text_of(2) == "answered"
+        assert await said(transport, inbox, call(1, "echo", text="first")) == "first"
+        assert (
+            await said(transport, inbox, call(2, "raw", hex=hexed(dirt), answers=True))
+            == "answered"
+        )
         assert not inbox.lost
 
 
@@ -132,10 +133,9 @@ async def test_much_noise_is_reported_three_times_under_the_configured_name(
     """F-WIRE-3: the first three lines, of which the last says so."""
     noise = b"".join(b"line %d\n" % number for number in range(250))
     async with opened("--hello", hexed(noise), peer="weather") as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
-    said = [record.getMessage() for record in caplog.records]
-    assert said == [
+        assert await said(transport, inbox, call(1, "echo", text="x")) == "x"
+    lines = [record.getMessage() for record in caplog.records]
+    assert lines == [
         f"weather: skipped a line that is not a JSON-RPC message: 'line {n}'{last}"
         for n, last in enumerate(["", "", "; more are not reported"])
     ]
@@ -260,8 +260,9 @@ async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:
     """F-LIFE-6: what was sent in the same turn of the loop still leaves."""
     log = tmp_path / "log"
     async with opened("--log", str(log)) as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.text_of(1)  # it has started, which closing does not wait for
+        await said(
+            transport, inbox, call(1, "echo", text="x")
+        )  # it has started, which closing does not wait for
         for name in ("one", "two", "three"):
             await post(transport, ERA.notification(name, None))
         await transport.close()
@@ -289,8 +290,7 @@ def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
         transport = StdioTransport(SERVER, stderr="discard")
         inbox = Inbox()
         await transport.open(inbox)
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.answer_to(1)
+        await answered(transport, inbox, call(1, "echo", text="x"))
         await post(transport, call(2, "deaf"))
         await post(transport, call(3, "echo", text="x" * 1_000_000))
         await post(transport, call(4, "echo", text="x"))
@@ -316,6 +316,5 @@ async def test_it_knows_whether_the_server_has_read() -> None:
     await asyncio.wait_for(transport.close(), 5)
     assert not transport.has_unread
     async with opened() as (transport, inbox):
-        await post(transport, call(1, "echo", text="x"))
-        assert await inbox.text_of(1) == "x"
+        assert await said(transport, inbox, call(1, "echo", text="x")) == "x"
         assert not transport.has_unread

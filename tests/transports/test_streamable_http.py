@@ -26,7 +26,7 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.http_transport import Post
 from mcpclient.transports.streamable_http import StreamableHttpTransport
-from tests.contract.transport_contract import ERA, call, post
+from tests.contract.transport_contract import ERA, answered, call, failed, post, said
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
 from tests.support.mcp_http import StreamableEndpoint
@@ -85,10 +85,8 @@ def failing(handler: Handler, **options: Any) -> McpError:
 
     async def main() -> McpError:
         async with opened(routes, **options) as (transport, inbox, _):
-            await post(transport, call(1, "echo", text="x"))
-            error = await failure_of(transport, inbox, 1)
-            await post(transport, call(2, "echo", text="x"))
-            assert await inbox.text_of(2) == "fine"
+            error = await failed(transport, inbox, call(1, "echo", text="x"))
+            assert await said(transport, inbox, call(2, "echo", text="x")) == "fine"
             assert not transport.posts
             return error
 
@@ -101,8 +99,7 @@ def failing(handler: Handler, **options: Any) -> McpError:
 async def test_a_message_is_a_post_with_the_headers_of_the_specification() -> None:
     """F-HTTP-1"""
     async with opened(endpoint()) as (transport, inbox, server):
-        await post(transport, call(7, "echo", text="hi"))
-        assert await inbox.text_of(7) == "hi"
+        assert await said(transport, inbox, call(7, "echo", text="hi")) == "hi"
         (request,) = server.requests
         assert (request.method, request.target) == ("POST", "/mcp")
         assert request.message == call(7, "echo", text="hi").message
@@ -120,8 +117,7 @@ async def test_headers_of_the_stateless_era_are_sent() -> None:
         server,
     ):
         params = {"name": "echo", "arguments": {"text": "x"}}
-        await post(transport, STATELESS.request(1, "tools/call", params, None))
-        assert await inbox.text_of(1) == "x"
+        assert await said(transport, inbox, STATELESS.request(1, "tools/call", params, None)) == "x"
         headers = server.requests[0].headers
         assert headers["mcp-method"] == "tools/call"
         assert headers["mcp-name"] == "echo"
@@ -135,8 +131,7 @@ async def test_headers_of_the_caller_come_from_three_places() -> None:
         outgoing.caller_headers = {"Authorization": "Bearer call"}
         await post(transport, outgoing)
         await inbox.answer_to(1)
-        await post(transport, call(2, "echo", text="x"))
-        await inbox.answer_to(2)
+        await answered(transport, inbox, call(2, "echo", text="x"))
         first, second = server.requests
         assert (first.headers["authorization"], first.headers["x-app"]) == ("Bearer call", "a")
         assert (second.headers["authorization"], second.headers["x-app"]) == ("Bearer all", "a")
@@ -162,8 +157,7 @@ async def test_a_provider_is_asked_for_every_request(is_async: bool) -> None:
         inbox,
         server,
     ):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         await transport.listen({})
         await post(transport, ERA.notification("notifications/initialized", None))
         await transport.close()
@@ -210,8 +204,7 @@ async def test_closing_survives_a_provider_that_fails(failure: type[BaseExceptio
         return tokens.pop()
 
     async with opened(endpoint(session="s"), headers=provide) as (transport, inbox, server):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         await transport.close()
         assert [request.method for request in server.requests] == ["POST", "DELETE"]
 
@@ -245,8 +238,7 @@ async def test_a_broken_stream_is_resumed_and_each_event_comes_once() -> None:
 
     first = broken_stream(("1", "vendor/one"), ("2", "vendor/two"), retry=4000)
     async with opened({"POST /mcp": first, "GET /mcp": resumed}) as (transport, inbox, server):
-        await post(transport, call(call_id, "echo"))
-        assert (await inbox.answer_to(call_id))["result"] == {"ok": True}
+        assert (await answered(transport, inbox, call(call_id, "echo")))["result"] == {"ok": True}
         assert inbox.notifications() == ["vendor/one", "vendor/two", "vendor/three"]
         (get,) = server.requests_of("GET")
         assert get.headers["last-event-id"] == "2"
@@ -270,8 +262,7 @@ async def test_resuming_is_given_up_and_the_call_fails(
         inbox,
         server,
     ):
-        await post(transport, call(1, "echo"))
-        error = await failure_of(transport, inbox, 1)
+        error = await failed(transport, inbox, call(1, "echo"))
         assert isinstance(error, ConnectionLost)
         assert isinstance(error.__cause__, cause)
         assert str(error) == f"No response received for request 1 (tools/call): {error.__cause__}"
@@ -294,8 +285,7 @@ async def test_a_resumed_stream_that_falls_silent_is_asked_for_again() -> None:
 
     routes = {"POST /mcp": broken_stream(retry=1000), "GET /mcp": in_turn(silent, rest)}
     async with opened(routes, liveness=10) as (transport, inbox, server):
-        await post(transport, call(1, "echo"))
-        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        assert (await answered(transport, inbox, call(1, "echo")))["result"] == {"ok": True}
         assert len(server.requests_of("GET")) == 2
         assert asyncio.get_running_loop().time() == 12  # a second before each GET, and ten of none
 
@@ -329,8 +319,10 @@ async def test_a_request_of_the_stateless_era_is_never_resumed() -> None:
         inbox,
         server,
     ):
-        await post(transport, STATELESS.request(1, "tools/call", {"name": "x"}, None))
-        assert isinstance(await failure_of(transport, inbox, 1), ConnectionLost)
+        assert isinstance(
+            await failed(transport, inbox, STATELESS.request(1, "tools/call", {"name": "x"}, None)),
+            ConnectionLost,
+        )
         assert server.requests_of("GET") == []
 
 
@@ -340,11 +332,9 @@ async def test_a_request_of_the_stateless_era_is_never_resumed() -> None:
 async def test_a_session_is_echoed_and_ended() -> None:
     """F-HTTP-2, F-LIFE-4"""
     async with opened(endpoint(session="abc", listens=True)) as (transport, inbox, server):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         await transport.listen({"MCP-Protocol-Version": "2025-06-18"})
-        await post(transport, call(2, "echo", text="x"))
-        await inbox.answer_to(2)
+        await answered(transport, inbox, call(2, "echo", text="x"))
         await transport.close()
         await transport.close()
         assert [request.method for request in server.requests] == ["POST", "GET", "POST", "DELETE"]
@@ -360,31 +350,24 @@ async def test_a_session_that_is_gone_is_told_apart_and_another_can_begin() -> N
     """F-HTTP-6: a restarted server is recovered."""
     service = StreamableEndpoint(McpServer(), session="one")
     async with opened(service.routes) as (transport, inbox, server):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         service.session = "two"
-        await post(transport, call(2, "echo", text="x"))
-        error = await failure_of(transport, inbox, 2)
+        error = await failed(transport, inbox, call(2, "echo", text="x"))
         assert isinstance(error, SessionExpired) and error.status == 404
-        await post(transport, initialize(3))
-        await inbox.answer_to(3)
+        await answered(transport, inbox, initialize(3))
         assert "mcp-session-id" not in server.requests[-1].headers
-        await post(transport, call(4, "echo", text="x"))
-        assert await inbox.text_of(4) == "x"
+        assert await said(transport, inbox, call(4, "echo", text="x")) == "x"
         assert server.requests[-1].headers["mcp-session-id"] == "two"
         service.session = None  # as of a server that has none
-        await post(transport, initialize(5))
-        await inbox.answer_to(5)
-        await post(transport, call(6, "echo", text="x"))
-        assert await inbox.text_of(6) == "x"
+        await answered(transport, inbox, initialize(5))
+        assert await said(transport, inbox, call(6, "echo", text="x")) == "x"
         assert "mcp-session-id" not in server.requests[-1].headers
 
 
 async def test_a_server_without_sessions_gets_no_delete() -> None:
     """F-HTTP-2"""
     async with opened(endpoint()) as (transport, inbox, server):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         await transport.close()
         assert server.requests_of("DELETE") == []
 
@@ -399,10 +382,8 @@ async def test_a_session_id_that_no_header_can_carry_is_ignored(
         answer.json(result(request), headers={"Mcp-Session-Id": "a b\x80"})
 
     async with opened({"POST /mcp": odd}) as (transport, inbox, server):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
-        await post(transport, call(2, "echo", text="x"))
-        await inbox.answer_to(2)
+        await answered(transport, inbox, initialize())
+        await answered(transport, inbox, call(2, "echo", text="x"))
         assert "mcp-session-id" not in server.requests[-1].headers
         assert "ignored a session id" in caplog.text
 
@@ -425,8 +406,7 @@ async def test_ending_a_session_is_quiet_and_bounded(
         inbox,
         server,
     ):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         await post(transport, call(2, "never"))
         loop = asyncio.get_running_loop()
         began = loop.time()
@@ -445,8 +425,7 @@ async def test_a_server_that_is_gone_needs_no_farewell() -> None:
         transport = StreamableHttpTransport(server.url())
         inbox = Inbox()
         await transport.open(inbox)
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
     await transport.close()
     assert not inbox.failures
 
@@ -495,8 +474,7 @@ async def test_a_channel_that_is_withheld_costs_a_few_times_what_the_opening_too
         await service.post(request, answer)
 
     async with opened({"POST /mcp": open_late, "GET /mcp": _stall}) as (transport, inbox, _):
-        await post(transport, initialize())
-        await inbox.answer_to(1)
+        await answered(transport, inbox, initialize())
         began = asyncio.get_running_loop().time()
         await transport.listen({})
         assert round(asyncio.get_running_loop().time() - began, 6) == wait
@@ -589,8 +567,7 @@ async def test_a_redirect_to_another_origin_is_an_error_and_tells_nobody_anythin
             transport = StreamableHttpTransport(server.url(), headers=headers)
             inbox = Inbox()
             await transport.open(inbox)
-            await post(transport, call(1, "echo"))
-            error = await failure_of(transport, inbox, 1)
+            error = await failed(transport, inbox, call(1, "echo"))
             assert isinstance(error, HttpError) and error.status == 307
             assert "redirect" in str(error)
             assert other.connections == 0
@@ -603,10 +580,8 @@ async def test_a_redirect_on_the_same_origin_is_followed_and_named_in_errors() -
     async with opened(
         {"POST /mcp": redirect, "POST /new/mcp": in_turn(fine, answer_with(500))}
     ) as (transport, inbox, _):
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
-        await post(transport, call(2, "echo"))
-        error = await failure_of(transport, inbox, 2)
+        assert await said(transport, inbox, call(1, "echo")) == "fine"
+        error = await failed(transport, inbox, call(2, "echo"))
         assert isinstance(error, HttpError)
         assert error.url.endswith("/new/mcp")
 
@@ -626,8 +601,7 @@ async def test_only_what_is_repeatable_is_repeated_on_a_fresh_connection(
             answer.json(result(request))
 
     async with opened({"POST /mcp": handler}) as (transport, inbox, _):
-        await post(transport, ERA.request(1, "ping", None, None))
-        await inbox.answer_to(1)
+        await answered(transport, inbox, ERA.request(1, "ping", None, None))
         await post(transport, ERA.request(2, method, {"name": "echo"}, None))
         if attempts == 2:
             await inbox.answer_to(2)
@@ -642,8 +616,7 @@ async def test_no_server_fails_the_call() -> None:
         transport = StreamableHttpTransport(server.url())
     inbox = Inbox()
     await transport.open(inbox)
-    await post(transport, call(1, "echo"))
-    assert isinstance(await failure_of(transport, inbox, 1), ConnectFailed)
+    assert isinstance(await failed(transport, inbox, call(1, "echo")), ConnectFailed)
     await transport.close()
 
 
@@ -685,8 +658,7 @@ async def test_answers_take_so_many_connections_and_no_more(
         sending = [asyncio.ensure_future(post(transport, ping_answer(each))) for each in range(200)]
         await asyncio.sleep(1)
         assert server.open_connections == len(taken) == 50
-        await post(transport, call(1, "echo"))
-        assert await inbox.text_of(1) == "fine"
+        assert await said(transport, inbox, call(1, "echo")) == "fine"
         assert asyncio.get_running_loop().time() == 1
         await asyncio.wait(sending)
         assert sorted(taken) == list(range(200))
@@ -732,8 +704,7 @@ async def test_a_header_that_cannot_be_sent_fails_its_call_only() -> None:
         outgoing.caller_headers = {"X-Bad": "a\r\nb"}
         with pytest.raises(UsageError):
             await post(transport, outgoing)
-        await post(transport, call(2, "echo", text="x"))
-        assert await inbox.text_of(2) == "x"
+        assert await said(transport, inbox, call(2, "echo", text="x")) == "x"
         assert not transport.posts
 
 
@@ -781,8 +752,7 @@ async def test_few_streams_are_read_on_after_their_answers(notifications: bool) 
             if notifications:
                 await post(transport, ERA.notification("vendor/note", {}))
             else:
-                await post(transport, call(number, "echo"))
-                await inbox.answer_to(number)
+                await answered(transport, inbox, call(number, "echo"))
             await asyncio.sleep(0.1)
             assert server.open_connections <= 5
         await asyncio.sleep(31)
@@ -799,8 +769,7 @@ async def test_an_event_id_goes_back_as_utf_8() -> None:
 
     first = broken_stream(("h\u00e9-\u2713-\U0001f600", "vendor/one"), retry=1000)
     async with opened({"POST /mcp": first, "GET /mcp": resumed}) as (transport, inbox, server):
-        await post(transport, call(1, "echo"))
-        assert (await inbox.answer_to(1))["result"] == {"ok": True}
+        assert (await answered(transport, inbox, call(1, "echo")))["result"] == {"ok": True}
         (get,) = server.requests_of("GET")
         assert (
             get.headers["last-event-id"].encode("latin-1").decode() == "h\u00e9-\u2713-\U0001f600"
@@ -813,8 +782,7 @@ async def test_an_exchange_that_is_over_needs_no_garbage_collector() -> None:
         gc.collect()
         gc.disable()
         try:
-            await post(transport, call(1, "echo", text="x"))
-            assert await inbox.text_of(1) == "fine"
+            assert await said(transport, inbox, call(1, "echo", text="x")) == "fine"
             await asyncio.sleep(0)
             alive = [each for each in gc.get_objects() if isinstance(each, Post)]
         finally:

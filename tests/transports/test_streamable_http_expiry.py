@@ -12,7 +12,7 @@ import pytest
 from mcpclient.errors import ConnectionLost, HttpError, McpError, SessionExpired
 from mcpclient.jsonrpc import messages
 from mcpclient.transports.streamable_http import StreamableHttpTransport
-from tests.contract.transport_contract import ERA, call, post
+from tests.contract.transport_contract import ERA, answered, call, failed, post
 from tests.support.http_server import Answer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
 from tests.transports.test_streamable_http import Opened, failure_of, initialize, opened
@@ -66,8 +66,7 @@ class Forgetful:
 async def playing(server: Forgetful) -> AsyncIterator[Opened]:
     """A session of the server's."""
     async with opened(server.routes) as (transport, inbox, web):
-        await post(transport, initialize(100))
-        await inbox.answer_to(100)
+        await answered(transport, inbox, initialize(100))
         yield transport, inbox, web
 
 
@@ -115,8 +114,7 @@ async def test_a_call_whose_question_was_answered_waits_for_its_stream() -> None
         await send_answer(transport)
         await asyncio.sleep(1)
         server.session = "two"
-        await post(transport, call(2, "hold"))
-        assert isinstance(await failure_of(transport, inbox, 2), SessionExpired)
+        assert isinstance(await failed(transport, inbox, call(2, "hold")), SessionExpired)
         server.answer(1)
         assert (await inbox.answer_to(1))["result"] == {}
         assert inbox.deaf == []  # the caller of the second call begins another session
@@ -129,8 +127,7 @@ async def test_a_question_still_being_thought_about_is_as_vain() -> None:
         await post(transport, call(1, "ask"))
         await asked(inbox)
         server.session = "two"
-        await post(transport, call(2, "hold"))
-        assert isinstance(await failure_of(transport, inbox, 2), SessionExpired)
+        assert isinstance(await failed(transport, inbox, call(2, "hold")), SessionExpired)
         check(await failure_of(transport, inbox, 1))
 
 
@@ -152,8 +149,7 @@ async def test_a_question_of_the_next_session_is_another() -> None:
         await post(transport, call(1, "ask"))
         await asked(inbox)
         server.session = "two"
-        await post(transport, initialize(3))
-        await inbox.answer_to(3)
+        await answered(transport, inbox, initialize(3))
         await post(transport, call(4, "ask"))
         await asked(inbox, 2)
         await send_answer(transport)  # to the second question, though the first has the same id
@@ -196,10 +192,8 @@ async def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
         await post(transport, call(1, "break"))
         await asyncio.sleep(60)
         server.session = "two"
-        await post(transport, call(2, "hold"))
-        assert isinstance(await failure_of(transport, inbox, 2), SessionExpired)
-        await post(transport, initialize(3))
-        await inbox.answer_to(3)
+        assert isinstance(await failed(transport, inbox, call(2, "hold")), SessionExpired)
+        await answered(transport, inbox, initialize(3))
         await asyncio.sleep(60)
         assert inbox.failures[1:] == []
         server.streams[1].cut()
@@ -247,8 +241,7 @@ async def test_a_channel_asked_for_once_more_counts_as_offered() -> None:
         await transport.listen({})
         await asyncio.sleep(60)
         assert [type(error) for error in inbox.deaf] == [HttpError, HttpError]
-        await post(transport, initialize(2))
-        await inbox.answer_to(2)
+        await answered(transport, inbox, initialize(2))
         await transport.listen({})
         await asyncio.sleep(60)
         assert len(inbox.deaf) == 2

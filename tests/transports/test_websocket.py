@@ -15,7 +15,6 @@ import mcpclient
 from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, ProtocolViolation
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.websocket import WebSocketTransport
 from tests.net.certificates import Authority
 from tests.net.peers import Proxy, serve
@@ -240,24 +239,6 @@ async def test_what_is_no_message_costs_itself_only() -> None:
     assert receiver.messages[0]["result"] == {}
     assert [request_id for _, request_id in receiver.rejected] == [7, None]
     assert isinstance(receiver.rejected[0][0], ProtocolViolation)
-
-
-async def test_messages_of_one_turn_are_frames_of_one_write() -> None:
-    """F-WS-1, F-LIFE-9: each message a text frame of its own."""
-    seen: list[Any] = []
-
-    async def script(peer: Peer) -> None:
-        await peer.accept()
-        seen.extend([await peer.receive() for _ in range(3)])
-
-    receiver = Inbox()
-    async with websocket_server(script) as url:
-        transport = await open_to(url, receiver)
-        for number in range(3):
-            transport.send(Outgoing({"method": f"note/{number}"}))
-        await receiver.until(lambda: receiver.lost)
-        await transport.close()
-    assert seen == [(TEXT, b'{"method":"note/%d"}' % number) for number in range(3)]
 
 
 class Authorization:
