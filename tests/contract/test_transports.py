@@ -15,7 +15,7 @@ import pytest
 from mcpclient.framing.uri import parse_url
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.transports.inprocess import InProcessTransport
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.line_socket import LineSocketTransport
 from mcpclient.transports.stdio import StdioTransport
@@ -66,13 +66,7 @@ class TestLegacySse(TransportContract):
 class TestInProcess(TransportContract):
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Transport]:
-        server = McpServer()
-
-        async def serve(end: ServerEnd) -> None:
-            async for message in end:
-                server.receive(message, end.send)
-
-        yield InProcessTransport(serve)
+        yield InProcessTransport(McpServer().serve)
 
 
 @pytest.mark.needs_websockets

@@ -15,9 +15,9 @@ The server is to behave like `tests.support.mcp_server.McpServer` (its tools ``e
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from contextlib import AbstractAsyncContextManager
-from typing import Any, Callable
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -83,25 +83,22 @@ class TransportContract:
         """Return a context with a transport that is not open yet, and the server it leads to."""
         raise AssertionError("a subclass says how to reach its server")
 
-    def run_with(self, work: Callable[[Transport, Inbox], Awaitable[None]]) -> None:
-        """Run ``work`` with an open transport, and close it."""
-
-        async def main() -> None:
-            async with self.connection() as transport:
-                inbox = Inbox()
-                await transport.open(inbox)
-                await transport.listen({})
-                try:
-                    await work(transport, inbox)
-                finally:
-                    await asyncio.wait_for(transport.close(), CLOSE_BOUND)
-
-        asyncio.run(main())
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[tuple[Transport, Inbox]]:
+        """An open transport, which is closed in time."""
+        async with self.connection() as transport:
+            inbox = Inbox()
+            await transport.open(inbox)
+            await transport.listen({})
+            try:
+                yield transport, inbox
+            finally:
+                await asyncio.wait_for(transport.close(), CLOSE_BOUND)
 
     # Messages
 
-    def test_a_request_is_answered_once(self) -> None:
-        async def work(transport: Transport, inbox: Inbox) -> None:
+    async def test_a_request_is_answered_once(self) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "echo", text="hello"))
             assert await inbox.text_of(1) == "hello"
             await post(transport, call(2, "echo", text="again"))
@@ -109,63 +106,47 @@ class TransportContract:
             assert len(inbox.messages) == 2
             assert not (inbox.failures or inbox.rejected or inbox.lost)
 
-        self.run_with(work)
-
-    def test_an_error_answer_is_a_message_like_any_other(self) -> None:
-        async def work(transport: Transport, inbox: Inbox) -> None:
+    async def test_an_error_answer_is_a_message_like_any_other(self) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "no such tool"))
             assert (await inbox.answer_to(1))["error"]["code"] == -32602
 
-        self.run_with(work)
-
-    def test_a_hundred_requests_at_once_are_all_answered(self) -> None:
-        async def work(transport: Transport, inbox: Inbox) -> None:
+    async def test_a_hundred_requests_at_once_are_all_answered(self) -> None:
+        async with self.opened() as (transport, inbox):
             for number in range(1, 101):
                 await post(transport, call(number, "echo", text=f"text {number}"))
             for number in range(1, 101):
                 assert await inbox.text_of(number) == f"text {number}"
 
-        self.run_with(work)
-
-    def test_answers_may_come_in_any_order(self) -> None:
+    async def test_answers_may_come_in_any_order(self) -> None:
         """F-LIFE-9: here the latest request is answered first."""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             for number in range(1, 11):
                 await post(transport, call(number, "hold", of=10, text=f"held {number}"))
             for number in range(1, 11):
                 assert await inbox.text_of(number) == f"held {number}"
-
-        self.run_with(work)
 
     @pytest.mark.parametrize(
         "text",
         ["", "\u2028 \u2029 \x85", "a\nb\r\n\x00", "\U0001f600 ünïcödé", '"\\ {}[]', "\ufeff"],
         ids=["empty", "separators", "controls", "unicode", "quotes", "bom"],
     )
-    def test_every_text_arrives_unchanged(self, text: str) -> None:
+    async def test_every_text_arrives_unchanged(self, text: str) -> None:
         """F-WIRE-3: U+2028, U+2029 and U+0085 inside messages."""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "echo", text=text))
             assert await inbox.text_of(1) == text
 
-        self.run_with(work)
-
-    def test_a_large_message_arrives_whole(self) -> None:
+    async def test_a_large_message_arrives_whole(self) -> None:
         """Pain 19"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             text = "0123456789abcdef" * 65536
             await post(transport, call(1, "echo", text=text))
             assert await inbox.text_of(1) == text
 
-        self.run_with(work)
-
-    def test_what_json_cannot_carry_is_refused_and_nothing_else_suffers(self) -> None:
+    async def test_what_json_cannot_carry_is_refused_and_nothing_else_suffers(self) -> None:
         """F-WIRE-7"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             for value in (float("nan"), object(), "\ud800"):
                 with pytest.raises(UsageError):
                     await post(transport, call(1, "echo", text=value))
@@ -173,12 +154,9 @@ class TransportContract:
             assert await inbox.text_of(2) == "fine"
             assert len(inbox.messages) == 1
 
-        self.run_with(work)
-
-    def test_the_server_asks_and_is_answered(self) -> None:
+    async def test_the_server_asks_and_is_answered(self) -> None:
         """F-API-10"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "ask", method="ping"))
             await inbox.until(lambda: inbox.notifications() == ["ping"])
             request = next(message for message in inbox.messages if "method" in message)
@@ -186,12 +164,9 @@ class TransportContract:
             await post(transport, ERA.answer(answer))
             assert await inbox.text_of(1) == "{'pong': True}"
 
-        self.run_with(work)
-
-    def test_notifications_come_in_order_and_before_the_answer(self) -> None:
+    async def test_notifications_come_in_order_and_before_the_answer(self) -> None:
         """F-API-7, F-WIRE-8"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             messages = [{"method": f"vendor/{number}", "params": {}} for number in range(20)]
             await post(transport, call(1, "notify", messages=messages))
             await inbox.answer_to(1)
@@ -199,23 +174,18 @@ class TransportContract:
             assert inbox.notifications() == [message["method"] for message in messages]
             assert not self.one_channel or inbox.messages[-1]["id"] == 1
 
-        self.run_with(work)
-
-    def test_a_notification_needs_no_answer(self) -> None:
-        async def work(transport: Transport, inbox: Inbox) -> None:
+    async def test_a_notification_needs_no_answer(self) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, ERA.notification("notifications/initialized", None))
             await post(transport, call(1, "echo", text="after it"))
             assert await inbox.text_of(1) == "after it"
             assert not (inbox.failures or inbox.rejected)
 
-        self.run_with(work)
-
     # Giving up and closing
 
-    def test_a_request_given_up_disturbs_no_other(self) -> None:
+    async def test_a_request_given_up_disturbs_no_other(self) -> None:
         """F-API-8"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             given_up = call(1, "never")
             await post(transport, given_up)
             assert isinstance(transport.abandon(given_up), Abandoned)
@@ -224,12 +194,9 @@ class TransportContract:
             assert await inbox.text_of(2) == "next"
             assert not (inbox.failures or inbox.lost)
 
-        self.run_with(work)
-
-    def test_closing_is_idempotent_and_final(self) -> None:
+    async def test_closing_is_idempotent_and_final(self) -> None:
         """F-LIFE-6"""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "never"))
             await asyncio.wait_for(transport.close(), CLOSE_BOUND)
             await asyncio.wait_for(transport.close(), CLOSE_BOUND)
@@ -237,45 +204,31 @@ class TransportContract:
             await asyncio.sleep(0)
             assert len(inbox.messages) == heard
 
-        self.run_with(work)
-
-    def test_one_task_opens_and_another_closes(self) -> None:
+    async def test_one_task_opens_and_another_closes(self) -> None:
         """F-LIFE-5: opened in one task, closed in another."""
+        async with self.connection() as transport:
+            inbox = Inbox()
+            await asyncio.ensure_future(transport.open(inbox))
+            await post(transport, call(1, "echo", text="x"))
+            assert await inbox.text_of(1) == "x"
+            await asyncio.wait_for(asyncio.ensure_future(transport.close()), CLOSE_BOUND)
 
-        async def main() -> None:
-            async with self.connection() as transport:
-                inbox = Inbox()
-                await asyncio.ensure_future(transport.open(inbox))
-                await post(transport, call(1, "echo", text="x"))
-                assert await inbox.text_of(1) == "x"
-                await asyncio.wait_for(asyncio.ensure_future(transport.close()), CLOSE_BOUND)
-
-        asyncio.run(main())
-
-    def test_closing_what_was_never_open_is_nothing(self) -> None:
+    async def test_closing_what_was_never_open_is_nothing(self) -> None:
         """F-LIFE-5"""
+        async with self.connection() as transport:
+            transport.abort()
+            await asyncio.wait_for(transport.close(), CLOSE_BOUND)
 
-        async def main() -> None:
-            async with self.connection() as transport:
-                transport.abort()
-                await asyncio.wait_for(transport.close(), CLOSE_BOUND)
-
-        asyncio.run(main())
-
-    def test_abort_frees_everything_at_once(self) -> None:
+    async def test_abort_frees_everything_at_once(self) -> None:
         """F-LIFE-5: the guard of the test suite looks for what is left."""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, _):
             await post(transport, call(1, "never"))
             transport.abort()
             transport.abort()
 
-        self.run_with(work)
-
-    def test_a_closed_transport_can_be_opened_again(self) -> None:
+    async def test_a_closed_transport_can_be_opened_again(self) -> None:
         """F-LIFE-5: this is how a client reconnects."""
-
-        async def work(transport: Transport, inbox: Inbox) -> None:
+        async with self.opened() as (transport, inbox):
             await post(transport, call(1, "echo", text="first"))
             assert await inbox.text_of(1) == "first"
             await transport.close()
@@ -285,11 +238,7 @@ class TransportContract:
             assert await fresh.text_of(1) == "second"
             assert await inbox.text_of(1) == "first"
 
-        self.run_with(work)
-
-    def test_it_says_what_it_connects_to(self) -> None:
-        async def work(transport: Transport, inbox: Inbox) -> None:
+    async def test_it_says_what_it_connects_to(self) -> None:
+        async with self.opened() as (transport, _):
             assert transport.name
             assert isinstance(transport.description, str) and transport.description
-
-        self.run_with(work)

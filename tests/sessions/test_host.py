@@ -52,8 +52,7 @@ class Server(McpServer):
 
     async def serve(self, end: ServerEnd) -> None:
         self.end = end
-        async for message in end:
-            self.receive(message, end.send)
+        await super().serve(end)
 
     def take_other(self, message: Any, params: Any, send: Any) -> None:
         if message["method"] == "subscriptions/listen":

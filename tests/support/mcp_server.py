@@ -97,6 +97,11 @@ class OpenedServer:
         elif "id" in message:
             self.take_request(message, send)
 
+    async def serve(self, end: Any) -> None:
+        """Serve an in-process connection, whose `ServerEnd` is given."""
+        async for message in end:
+            self.receive(message, end.send)
+
     def ask_for(self, call: Json, send: Send, method: str, **fields: Any) -> None:
         """Send the client a request, whose answer `answered` takes for the call it is asked for."""
         self._last_id += 1

@@ -39,14 +39,6 @@ pytestmark = pytest.mark.virtual_time
 Use = Callable[[Client], Awaitable[Any]]
 
 
-def in_process(server: McpServer) -> InProcessTransport:
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            server.receive(message, end.send)
-
-    return InProcessTransport(serve)
-
-
 async def use(target: Any, work: Use, **options: Any) -> Any:
     async with Client(target, **options) as client:
         return await work(client)
@@ -59,7 +51,7 @@ class Taped:
         self.path = folder / "s.jsonl"
 
     def record(self, server: McpServer, work: Use, **options: Any) -> Any:
-        return run(use(in_process(server), work, trace=self.path, **options))
+        return run(use(InProcessTransport(server.serve), work, trace=self.path, **options))
 
     def record_http(self, routes: dict[str, Handler], work: Use, **options: Any) -> Any:
         async def main() -> Any:
