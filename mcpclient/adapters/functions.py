@@ -20,19 +20,9 @@ from ..protocol.types import CallToolResult, Content, Tool
 from ..suggestions import there_is_no
 from .agent_tools import LocalTool, text_result
 from .schemas.rewriting import JsonSchema
+from .schemas.strict import TYPES, type_of
 
-_SCALARS: Mapping[object, str] = {
-    str: "string",
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    type(None): "null",
-}
-_TIMES: Mapping[object, str] = {
-    datetime.datetime: "date-time",
-    datetime.date: "date",
-    datetime.time: "time",
-}
+_TIMES = {datetime.datetime: "date-time", datetime.date: "date", datetime.time: "time"}
 # Headings of sections in docstrings, in Google's style and in Sphinx's.
 _SECTION = re.compile(r"^(?:(Args|Arguments|Parameters)|[A-Z]\w+):[ ]*$|^:(?=\w)", re.M)
 _GOOGLE = re.compile(r"^( +)\*{0,2}(\w+)(?: ?\(.*?\))?: *(.*(?:\n\1 +\S.*)*)", re.M)
@@ -155,8 +145,8 @@ class _Schemas:
         return self._of_class(origin or kind, arguments)
 
     def _of_class(self, kind: Any, arguments: tuple[Any, ...]) -> JsonSchema:
-        if kind in _SCALARS:
-            return {"type": _SCALARS[kind]}
+        if kind in TYPES:
+            return {"type": TYPES[kind]}
         if kind in _TIMES:
             return {"type": "string", "format": _TIMES[kind]}
         if not isinstance(kind, type):
@@ -203,8 +193,7 @@ class _Schemas:
 
 def _enumeration(values: Any) -> JsonSchema:
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
-    kinds = list(dict.fromkeys(_SCALARS.get(type(value), "object") for value in plain))
-    return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": plain}
+    return {"type": type_of(plain), "enum": plain}
 
 
 def _result(value: object) -> CallToolResult:

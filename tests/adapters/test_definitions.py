@@ -64,6 +64,24 @@ def test_any_schema_becomes_one_that_is_valid(provider: str, schema: object) -> 
 
 
 @each_provider
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("wrong", [None, True, "a", {}, [{}]], ids=repr)
+def test_values_of_a_wrong_type_break_no_definition(
+    provider: str, strict: bool, wrong: object
+) -> None:
+    """F-TOOL-1: nor where a validator does not look, as in annotations, and in then without if."""
+    module, schema_of = PROVIDERS[provider]
+    annotations = dict.fromkeys(("title", "description", "format", "propertyOrdering"), wrong)
+    never = dict.fromkeys(("enum", "required", "maxItems", "dependentRequired"), wrong)
+    schema = {
+        **annotations,
+        "properties": {"a": annotations, "b b": {}},
+        "then": {"properties": {"a": {**never, "dependencies": {"a": []}}}},
+    }
+    compile_schema(schema_of(module.tools([tool(schema)], strict=strict)))
+
+
+@each_provider
 def test_a_plain_schema_is_handed_on_without_a_word(provider: str) -> None:
     """F-TOOL-1."""
     module, schema_of = PROVIDERS[provider]

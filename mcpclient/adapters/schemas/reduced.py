@@ -193,8 +193,9 @@ def google_subset(schema: JsonSchema, notes: list[str]) -> JsonSchema:
     """Return a schema of `plain_root` with documented keywords only."""
     said: set[str] = set()
     left: dict[str, None] = {}
-    sum_of_items = sum(each.get("maxItems", 0) for each in every_part(schema))
-    taken = _TAKEN - {"maxItems"} if sum_of_items > _MAX_ITEMS else _TAKEN
+    limits = [each["maxItems"] for each in every_part(schema) if "maxItems" in each]
+    numbers = (limit for limit in limits if isinstance(limit, (int, float)))
+    taken = _TAKEN - {"maxItems"} if sum(numbers) > _MAX_ITEMS else _TAKEN
 
     def change(schema: JsonSchema, path: tuple[str, ...]) -> Rewritten:
         result, exact = with_members_merged(schema), True

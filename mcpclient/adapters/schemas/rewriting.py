@@ -244,8 +244,14 @@ def with_root_apart(schema: JsonSchema, changing: Iterable[str], notes: list[str
 
 # Dialects in which a reference overrides its sibling keywords.
 _HIDING = ("draft-03", "draft-04", "draft-06", "draft-07")
-_BESIDE_REFERENCE = frozenset({"$ref", "title", "description", "default", "examples", "deprecated"})
 _BOUNDS = {"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"}
+# `compile_schema` checks no annotations, and no schema that never applies, as then without if.
+_KINDS: Mapping[str, tuple[Any, type, str]] = {
+    **dict.fromkeys(("title", "description", "format"), (str, object, "a string")),
+    **dict.fromkeys(("required", "propertyOrdering"), (list, str, "an array of strings")),
+    **dict.fromkeys(("dependentRequired", "dependentSchemas"), (dict, object, "an object")),
+    "enum": (list, object, "an array"),
+}
 
 
 def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema:
@@ -269,8 +275,14 @@ def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema
             return {}
         result = {key: inner for key, inner in value.items() if key != "$schema"}
         if reference_hides and "$ref" in result:
-            kept = _BESIDE_REFERENCE | {"$defs", "definitions"}
+            kept = {"$ref", *_BESIDE, *DEFINITIONS}
             result = {key: inner for key, inner in result.items() if key in kept}
+        for keyword, (kind, inside, words) in _KINDS.items():
+            given = result.get(keyword, kind())
+            if not isinstance(given, kind) or not all(isinstance(each, inside) for each in given):
+                location = join_pointer((*path, keyword))
+                notes.append(f"at {location}: {keyword} is not {words}; left out")
+                del result[keyword]
         _update_keywords(result)
         for keyword, (shape, *_) in DRAFT_2020_12.places.items():
             inner, place = result.get(keyword), (*path, keyword)
@@ -284,8 +296,6 @@ def modern_schema(schema: dict[str, Any] | bool, notes: list[str]) -> JsonSchema
             elif keyword in result:
                 notes.append(f"at {join_pointer(place)}: not a schema; left out")
                 del result[keyword]
-        if isinstance(result.get("required"), bool):  # a keyword of the property, in draft-03
-            del result["required"]
         return result
 
     modernized: JsonSchema = modern(schema, ())

@@ -12,7 +12,7 @@ anthropic 2.12.0, which moves bounds into descriptions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -41,7 +41,7 @@ _BOUNDS = frozenset(
 _MAX_PROPERTIES = 5_000
 _MAX_LEVELS = 10
 _MAX_ENUM_VALUES = 1_000
-_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
 _NULL = {"type": "null"}
 
 
@@ -159,8 +159,7 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
         yield f"the format {schema['format']} is not accepted"
     values = schema.get("enum", [schema["const"]] if "const" in schema else [])
     if "type" not in schema and values:
-        found = list(dict.fromkeys(_TYPES.get(type(value), "object") for value in values))
-        schema["type"] = found[0] if len(found) == 1 else found
+        schema["type"] = type_of(values)
     if not schema.keys() & {"type", "anyOf", "$ref"}:
         yield "accepts anything"
     if "$ref" in schema and not schema.keys() <= {"$ref", "$defs", "definitions", "description"}:
@@ -190,14 +189,20 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
     schema.update(properties=properties, required=required, additionalProperties=False)
 
 
+def type_of(values: Iterable[object]) -> str | list[str]:
+    """Return the ``type`` of a schema with these values."""
+    kinds = list(dict.fromkeys(TYPES.get(type(value), "object") for value in values))
+    return kinds[0] if len(kinds) == 1 else kinds
+
+
 def _nullable(schema: JsonSchema) -> JsonSchema:
     if "type" not in schema:
         described = {key: schema[key] for key in ("description",) if key in schema}
         branches = schema.get("anyOf", [schema])
         if _NULL in branches:
             return schema
-        rest = {key: value for key, value in schema.items() if key == "anyOf"}
-        return {**described, "anyOf": [*branches, _NULL]} if rest or "$ref" in schema else schema
+        takes_more = "anyOf" in schema or "$ref" in schema
+        return {**described, "anyOf": [*branches, _NULL]} if takes_more else schema
     kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
     if "null" in kinds and None in schema.get("enum", [None]) and "const" not in schema:
         return schema

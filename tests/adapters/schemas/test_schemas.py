@@ -236,6 +236,12 @@ def test_a_metaschema_is_no_part_of_the_schema() -> None:
         ({"enum": 5}, "at /enum: enum is not an array; left out"),
         ({"$ref": "#"}, "at the root: its references lead in a circle; left out"),
         ({"allOf": 1}, "at /allOf: not a schema; left out"),
+        ({"format": []}, "at /format: format is not a string; left out"),
+        ({"then": {"enum": {}}}, "at /then/enum: enum is not an array; left out"),
+        (
+            {"propertyOrdering": [1]},
+            "at /propertyOrdering: propertyOrdering is not an array of strings; left out",
+        ),
         ({"examples": [nan]}, "numbers that JSON does not have were left out of its schema"),
         ({"properties": {"a": 5}}, "at /properties/a: not a schema; anything is taken there"),
     ],
