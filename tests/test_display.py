@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 import pickle
 import sys
@@ -95,22 +94,18 @@ def test_no_exception_tells_arguments(error: Any) -> None:
     assert error.command == [error.command[0], "…", "…", "…", "…"]
 
 
-def test_no_client_tells_arguments(caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_client_tells_arguments(caplog: pytest.LogCaptureFixture) -> None:
     """F-AUTH-12: neither its repr, nor a hook, nor a line of the log, nor the error."""
     told: list[str] = []
     hooks = mcpclient.Hooks(on_error=lambda **facts: told.append(repr(facts)))
     code = "import sys; print('no message'); sys.exit(3)"
     command = [sys.executable, "-c", code, *ARGUMENTS]
     caplog.set_level("DEBUG", "mcpclient")
-
-    async def main() -> None:
-        client = mcpclient.Client(command, hooks=hooks)
-        told.append(repr(client))
-        with pytest.raises(ProcessExited) as raised:
-            await client.connect()
-        told.append(everything_told_of(raised.value))
-
-    asyncio.run(main())
+    client = mcpclient.Client(command, hooks=hooks)
+    told.append(repr(client))
+    with pytest.raises(ProcessExited) as raised:
+        await client.connect()
+    told.append(everything_told_of(raised.value))
     said = "\n".join([*told, *caplog.messages])
     assert "no message" in said
     assert len(told) == 3

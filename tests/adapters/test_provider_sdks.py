@@ -93,24 +93,20 @@ ADD: Script = [[("add", {"a": 1, "b": 2}), ("fail", {"reason": "no"}), ("nope", 
 
 
 @each_provider
-def test_an_agent_with_a_real_server(provider: str) -> None:
+async def test_an_agent_with_a_real_server(provider: str) -> None:
     """F-TOOL-7: ten lines; parallel calls, a tool that fails and one that does not exist."""
-
-    async def main() -> None:
-        async with model(provider, list(ADD)) as (llm, api):  # noqa: SIM117
-            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
-                assert await LOOPS[provider](llm, client, "1 + 2?") == "It is 3."
-        (first, added), (second, failed), (third, unknown) = api.results
-        assert (first, second, third) == ("call_0", "call_1", "call_2")
-        assert "3" in added
-        assert failed.lstrip("!").removeprefix("Tool error: ") != failed
-        assert "there is no tool 'nope'" in unknown
-
-    asyncio.run(main())
+    async with model(provider, list(ADD)) as (llm, api):  # noqa: SIM117
+        async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+            assert await LOOPS[provider](llm, client, "1 + 2?") == "It is 3."
+    (first, added), (second, failed), (third, unknown) = api.results
+    assert (first, second, third) == ("call_0", "call_1", "call_2")
+    assert "3" in added
+    assert failed.lstrip("!").removeprefix("Tool error: ") != failed
+    assert "there is no tool 'nope'" in unknown
 
 
 @each_provider
-def test_search_and_functions_of_ones_own(provider: str) -> None:
+async def test_search_and_functions_of_ones_own(provider: str) -> None:
     """F-TOOL-9: the services take the definitions, which are the same in every request."""
 
     def shout(word: str) -> str:
@@ -124,32 +120,28 @@ def test_search_and_functions_of_ones_own(provider: str) -> None:
         async def toolbox(self, provider: str) -> Any:
             return await self.client.toolbox(provider, search=True, functions=[shout], strict=True)
 
-    async def main() -> None:
-        calls = [("call_tool", {"name": "add", "arguments": {"a": 1, "b": 2}})]
-        script: Script = [
-            [("search_tools", {"query": "add the numbers"})],
-            [*calls, ("shout", {"word": "hi"})],
-            calls,
-            "done",
-        ]
-        async with model(provider, script) as (llm, api):  # noqa: SIM117
-            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
-                assert await LOOPS[provider](llm, Searching(client), "1 + 2?") == "done"
-        found, added, shouted, again = dict(api.results).values()
-        assert '"name": "add"' in found
-        assert (added, shouted, again) == ("3", "HI", "3")
-        assert (
-            len({json.dumps(body.get("tools", body.get("toolConfig"))) for body in api.requests})
-            == 1
-        )
-        assert len(api.requests) == 4
-
-    asyncio.run(main())
+    calls = [("call_tool", {"name": "add", "arguments": {"a": 1, "b": 2}})]
+    script: Script = [
+        [("search_tools", {"query": "add the numbers"})],
+        [*calls, ("shout", {"word": "hi"})],
+        calls,
+        "done",
+    ]
+    async with model(provider, script) as (llm, api):  # noqa: SIM117
+        async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+            assert await LOOPS[provider](llm, Searching(client), "1 + 2?") == "done"
+    found, added, shouted, again = dict(api.results).values()
+    assert '"name": "add"' in found
+    assert (added, shouted, again) == ("3", "HI", "3")
+    assert (
+        len({json.dumps(body.get("tools", body.get("toolConfig"))) for body in api.requests}) == 1
+    )
+    assert len(api.requests) == 4
 
 
 @pytest.mark.needs_landlock
 @each_provider
-def test_code_that_the_model_writes(provider: str) -> None:
+async def test_code_that_the_model_writes(provider: str) -> None:
     """F-CODE-1: two tools, and Python that calls the others."""
 
     class Coding:
@@ -161,23 +153,20 @@ def test_code_that_the_model_writes(provider: str) -> None:
             mode = mcpclient.CodeMode(sandbox=sandbox, seconds=30)
             return await self.client.toolbox(provider, code=mode, strict=True)
 
-    async def main() -> None:
-        code = "sum(tools.add(a=n, b=n)['sum'] for n in range(5))"
-        script: Script = [
-            [("search_tools", {"query": "add numbers"})],
-            [("run_python", {"code": code}), ("run_python", {"code": "tools.fail(reason='no')"})],
-            [("add", {"a": 1, "b": 2})],
-            "It is 20.",
-        ]
-        async with model(provider, script) as (llm, api):  # noqa: SIM117
-            async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
-                assert await LOOPS[provider](llm, Coding(client), "2 * 10?") == "It is 20."
-        found, summed, failed, _ = dict(api.results).values()
-        assert "tools.add(a: float, b: float) -> AddResult" in found
-        assert summed == "20\n"
-        assert "ToolError: " in failed
-
-    asyncio.run(main())
+    code = "sum(tools.add(a=n, b=n)['sum'] for n in range(5))"
+    script: Script = [
+        [("search_tools", {"query": "add numbers"})],
+        [("run_python", {"code": code}), ("run_python", {"code": "tools.fail(reason='no')"})],
+        [("add", {"a": 1, "b": 2})],
+        "It is 20.",
+    ]
+    async with model(provider, script) as (llm, api):  # noqa: SIM117
+        async with mcpclient.connect([sys.executable, str(DEMO)]) as client:
+            assert await LOOPS[provider](llm, Coding(client), "2 * 10?") == "It is 20."
+    found, summed, failed, _ = dict(api.results).values()
+    assert "tools.add(a: float, b: float) -> AddResult" in found
+    assert summed == "20\n"
+    assert "ToolError: " in failed
 
 
 def test_a_stream_and_a_limit_of_turns() -> None:
@@ -199,15 +188,11 @@ def test_a_stream_and_a_limit_of_turns() -> None:
 
 
 @each_provider
-def test_a_model_that_ends_without_a_word(provider: str) -> None:
+async def test_a_model_that_ends_without_a_word(provider: str) -> None:
     """F-TOOL-7: as models do after a result that says it all."""
-
-    async def main() -> None:
-        script: Script = [[("outcome_0", {})], ""]
-        async with model(provider, script) as (llm, _):
-            assert not await LOOPS[provider](llm, Everything(), "go")
-
-    asyncio.run(main())
+    script: Script = [[("outcome_0", {})], ""]
+    async with model(provider, script) as (llm, _):
+        assert not await LOOPS[provider](llm, Everything(), "go")
 
 
 class Everything:
@@ -247,23 +232,19 @@ class Everything:
 
 
 @each_provider
-def test_every_schema_and_every_outcome(provider: str) -> None:
+async def test_every_schema_and_every_outcome(provider: str) -> None:
     """F-TOOL-1, F-TOOL-3: the service takes all of it, and gets what the tools said."""
     calls: Script = [[(f"outcome_{number}", {}) for number in range(len(OUTCOMES))], "done"]
-
-    async def main() -> None:
-        async with model(provider, calls) as (llm, api):
-            assert await LOOPS[provider](llm, Everything(), "go") == "done"
-        said = dict(zip(OUTCOMES, (text for _, text in api.results)))
-        assert said["text"] == "one\ntwo"
-        assert said["nothing"] == "[no output]"
-        assert said["structured beside its text"] == '{"n": 1}'
-        assert "<image>" in "".join(text for _, text in api.results)
-        assert "disk full" in said["an error"]
-        assert said["embedded text"] == "[resource file:///a/b.pdf]\ninside"
-        assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
-
-    asyncio.run(main())
+    async with model(provider, calls) as (llm, api):
+        assert await LOOPS[provider](llm, Everything(), "go") == "done"
+    said = dict(zip(OUTCOMES, (text for _, text in api.results)))
+    assert said["text"] == "one\ntwo"
+    assert said["nothing"] == "[no output]"
+    assert said["structured beside its text"] == '{"n": 1}'
+    assert "<image>" in "".join(text for _, text in api.results)
+    assert "disk full" in said["an error"]
+    assert said["embedded text"] == "[resource file:///a/b.pdf]\ninside"
+    assert "199,999" not in said["long"] and "100,000 characters left out" in said["long"]
 
 
 def test_a_turn_that_anthropic_pauses() -> None:
@@ -301,30 +282,26 @@ ASKED = {
 
 
 @each_provider
-def test_a_server_that_asks_the_model(provider: str) -> None:
+async def test_a_server_that_asks_the_model(provider: str) -> None:
     """F-API-11: a call of a tool the server has, and after its result the answer."""
     script: Script = [[("weather_now", {"in": "Rome"})], "sunny"]
-
-    async def main() -> None:
-        async with model(provider, script) as (llm, api):
-            option = sampling_model(provider, "model-1", CREATE[provider](llm))
-            answerer = SamplingAnswerer(option)
-            first = await answerer.answer(ASKED, "server")
-            use = first["content"]
-            assert (use["name"], use["input"]) == ("weather.now", {"in": "Rome"})
-            result = {"type": "tool_result", "toolUseId": use["id"], "content": []}
-            answer = {**result, "structuredContent": {"sky": "blue"}}
-            messages = [
-                *ASKED["messages"],  # type: ignore[misc]
-                {"role": "assistant", "content": [use]},
-                {"role": "user", "content": [answer]},
-            ]
-            second = await answerer.answer({**ASKED, "messages": messages}, "server")
-            assert second["content"]["text"] == "sunny"
-            assert second["stopReason"] == "endTurn"
-            assert api.results == [("call_0", '{"sky": "blue"}')]
-
-    asyncio.run(main())
+    async with model(provider, script) as (llm, api):
+        option = sampling_model(provider, "model-1", CREATE[provider](llm))
+        answerer = SamplingAnswerer(option)
+        first = await answerer.answer(ASKED, "server")
+        use = first["content"]
+        assert (use["name"], use["input"]) == ("weather.now", {"in": "Rome"})
+        result = {"type": "tool_result", "toolUseId": use["id"], "content": []}
+        answer = {**result, "structuredContent": {"sky": "blue"}}
+        messages = [
+            *ASKED["messages"],  # type: ignore[misc]
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [answer]},
+        ]
+        second = await answerer.answer({**ASKED, "messages": messages}, "server")
+        assert second["content"]["text"] == "sunny"
+        assert second["stopReason"] == "endTurn"
+        assert api.results == [("call_0", '{"sky": "blue"}')]
 
 
 async def anthropic_stream(llm: Any, **request: Any) -> Any:
@@ -386,20 +363,16 @@ def question(provider: str, tools: Any) -> dict[str, Any]:
 
 
 @each_provider
-def test_streamed_calls(provider: str) -> None:
+async def test_streamed_calls(provider: str) -> None:
     """F-TOOL-2: what the SDK has put together out of a stream is read like any response."""
     schema, _ = SHAPES["plain"]
     tools = PROVIDERS[provider].tools([tool(schema, "one.two"), tool(schema, "three")])
     arguments = {"a": "a long text that comes in many pieces: é"}
     script: Script = [[("one_two", arguments), ("three", {"a": ""})]]
-
-    async def main() -> None:
-        async with model(provider, script) as (llm, _):
-            response = await STREAMS[provider](llm, **question(provider, tools))
-            calls = PROVIDERS[provider].calls(response, tools)
-            assert [(call.id, call.name, call.arguments) for call in calls] == [
-                ("call_0", "one.two", arguments),
-                ("call_1", "three", {"a": ""}),
-            ]
-
-    asyncio.run(main())
+    async with model(provider, script) as (llm, _):
+        response = await STREAMS[provider](llm, **question(provider, tools))
+        calls = PROVIDERS[provider].calls(response, tools)
+        assert [(call.id, call.name, call.arguments) for call in calls] == [
+            ("call_0", "one.two", arguments),
+            ("call_1", "three", {"a": ""}),
+        ]

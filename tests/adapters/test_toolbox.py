@@ -19,8 +19,9 @@ from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
 from mcpclient.client.events.around import Call, refusal
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
-from tests.client.inside import VERSIONS, Server, use
-from tests.support.virtual_time import run
+from tests.client.inside import VERSIONS, Server
+
+pytestmark = pytest.mark.virtual_time
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
 
@@ -49,11 +50,10 @@ async def made(client: mcpclient.Client, **options: Any) -> Toolbox:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_turn(version: str) -> None:
+async def test_a_turn(version: str) -> None:
     """F-TOOL-7, F-TOOL-2: definitions go out, calls come back, and answers are in their order."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session(version) as client:
         box = await made(client)
         assert names(box.tools) == ["echo", "files_delete", "slow"]
         turn = response(call("files_delete", '{"n": 1}'), call("echo", '{"n": 2}', "b"))
@@ -61,10 +61,8 @@ def test_a_turn(version: str) -> None:
         assert [message["call_id"] for message in messages] == ["id_files_delete", "b"]
         assert texts(messages) == ["files.delete {'n': 1}", "echo {'n': 2}"]
 
-    use(server, work, version)
 
-
-def test_a_call_that_is_cancelled_by_itself_is_one_answer_of_several() -> None:
+async def test_a_call_that_is_cancelled_by_itself_is_one_answer_of_several() -> None:
     """F-TOOL-2: as by a hook of the program that gives up waiting for something."""
     server = server_of()
 
@@ -73,45 +71,36 @@ def test_a_call_that_is_cancelled_by_itself_is_one_answer_of_several() -> None:
             raise asyncio.CancelledError
         return await proceed(call)
 
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session(VERSIONS[0]) as client:
         box = await made(client)
         messages = await box.run(response(call("slow"), call("echo")), around=[around])
         assert texts(messages)[1] == "echo {}"
         assert len(messages) == 2
 
-    use(server, work, VERSIONS[0])
 
-
-def test_a_toolbox_of_a_client_is_awaited() -> None:
+async def test_a_toolbox_of_a_client_is_awaited() -> None:
     """F-TOOL-7: without it there are no tools, and the error says what to do."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = client.toolbox("anthropic")
         with pytest.raises(mcpclient.UsageError, match="must be awaited"):
             box.tools  # noqa: B018
         assert await box is box
         assert len(box.tools) == 3
 
-    use(server, work)
 
-
-def test_running_is_enough_to_have_the_tools() -> None:
+async def test_running_is_enough_to_have_the_tools() -> None:
     """F-TOOL-7: a program that restarts in the middle of a conversation goes on."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = client.toolbox("openai_responses")
         assert texts(await box.run(response(call("echo")))) == ["echo {}"]
 
-    use(server, work)
 
-
-def test_what_a_model_gets_wrong_is_told_to_it() -> None:
+async def test_what_a_model_gets_wrong_is_told_to_it() -> None:
     """F-TOOL-2: no exception, and the calls beside it are made."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client)
         turn = response(
             call("ecko"),
@@ -125,33 +114,25 @@ def test_what_a_model_gets_wrong_is_told_to_it() -> None:
         assert said[2] == "Tool error: The arguments are not a JSON object. Call again with one."
         assert said[3] == "echo {}"
 
-    use(server, work)
 
-
-def test_two_calls_with_one_id() -> None:
+async def test_two_calls_with_one_id() -> None:
     """F-TOOL-2: the second is not made, and says so."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client)
         said = texts(await box.run(response(call("echo", "{}", "x"), call("slow", "{}", "x"))))
         assert said[0] == "echo {}"
         assert said[1].startswith("Tool error: Two calls have the id x; only the first was made.")
         assert len([asked for asked in server.asked if asked[0] == "tools/call"]) == 1
 
-    use(server, work)
 
-
-def test_ten_megabytes_of_arguments() -> None:
+async def test_ten_megabytes_of_arguments() -> None:
     """F-TOOL-2: they are handed on."""
     server = server_of(tools_call=lambda params: text(str(len(params["arguments"]["s"]))))
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client)
         huge = '{"s": "' + "x" * 10_000_000 + '"}'
         assert texts(await box.run(response(call("echo", huge)))) == ["10000000"]
-
-    use(server, work)
 
 
 # Subclasses of it stand for any class.
@@ -193,77 +174,61 @@ class Source(_Any):  # type: ignore[misc]
         raise mcpclient.PeerError(-32002, "no such resource")
 
 
-def test_one_bad_call_never_loses_the_others() -> None:
+async def test_one_bad_call_never_loses_the_others() -> None:
     """F-TOOL-2: of an exception that is not this library's, the model learns the type only."""
     timeout = mcpclient.CallTimeout("tools/call", 3.0, "idle")
-
-    async def work() -> None:
-        source = Source(
-            good=None,
-            gone=mcpclient.ConnectionLost("it ended"),
-            slow=timeout,
-            bad=KeyError("secret"),
-        )
-        box = await Toolbox(source, "openai_responses")
-        turn = response(call("gone"), call("bad"), call("good"), call("slow"))
-        said = texts(await box.run(turn))
-        assert said == [
-            "Tool error: it ended",
-            "Tool error: KeyError",
-            "good done",
-            f"Tool error: {timeout}",
-        ]
-
-    run(work())
+    source = Source(
+        good=None,
+        gone=mcpclient.ConnectionLost("it ended"),
+        slow=timeout,
+        bad=KeyError("secret"),
+    )
+    box = await Toolbox(source, "openai_responses")
+    turn = response(call("gone"), call("bad"), call("good"), call("slow"))
+    said = texts(await box.run(turn))
+    assert said == [
+        "Tool error: it ended",
+        "Tool error: KeyError",
+        "good done",
+        f"Tool error: {timeout}",
+    ]
 
 
-def test_calls_run_side_by_side() -> None:
+async def test_calls_run_side_by_side() -> None:
     """F-TOOL-2: each waits for the other, so one after the other they would never end."""
+    first, second = asyncio.Event(), asyncio.Event()
 
-    async def work() -> None:
-        first, second = asyncio.Event(), asyncio.Event()
+    async def one() -> None:
+        first.set()
+        await second.wait()
 
-        async def one() -> None:
-            first.set()
-            await second.wait()
+    async def two() -> None:
+        second.set()
+        await first.wait()
 
-        async def two() -> None:
-            second.set()
-            await first.wait()
-
-        box = await Toolbox(Source(one=one(), two=two()), "openai_responses")
-        assert texts(await box.run(response(call("one"), call("two")))) == ["one done", "two done"]
-
-    run(work())
+    box = await Toolbox(Source(one=one(), two=two()), "openai_responses")
+    assert texts(await box.run(response(call("one"), call("two")))) == ["one done", "two done"]
 
 
-def test_cancelling_the_turn_cancels_all_of_its_calls() -> None:
+async def test_cancelling_the_turn_cancels_all_of_its_calls() -> None:
     """F-TOOL-2."""
-
-    async def work() -> None:
-        source = Source(one=asyncio.Event().wait(), two=asyncio.Event().wait())
-        box = await Toolbox(source, "openai_responses")
-        turn = asyncio.ensure_future(box.run(response(call("one"), call("two"))))
-        await asyncio.sleep(1)
-        assert source.running == 2
-        turn.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await turn
-        assert turn.cancelled()
-        assert source.running == 0
-
-    run(work())
+    source = Source(one=asyncio.Event().wait(), two=asyncio.Event().wait())
+    box = await Toolbox(source, "openai_responses")
+    turn = asyncio.ensure_future(box.run(response(call("one"), call("two"))))
+    await asyncio.sleep(1)
+    assert source.running == 2
+    turn.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await turn
+    assert turn.cancelled()
+    assert source.running == 0
 
 
-def test_what_is_no_response_is_an_error() -> None:
+async def test_what_is_no_response_is_an_error() -> None:
     """F-TOOL-2: that is the program's mistake, not the model's."""
-
-    async def work() -> None:
-        box = await Toolbox(Source(), "openai_responses")
-        with pytest.raises(mcpclient.UsageError, match="it has no output"):
-            await box.run({"choices": []})
-
-    run(work())
+    box = await Toolbox(Source(), "openai_responses")
+    with pytest.raises(mcpclient.UsageError, match="it has no output"):
+        await box.run({"choices": []})
 
 
 @pytest.mark.parametrize(
@@ -276,7 +241,7 @@ def test_what_is_no_response_is_an_error() -> None:
     ],
 )
 @pytest.mark.parametrize("is_async", [True, False])
-def test_approval(answer: Any, said: str, is_async: bool) -> None:
+async def test_approval(answer: Any, said: str, is_async: bool) -> None:
     """F-TOOL-7: through the one hook around calls; only True allows."""
     server = server_of()
     asked: list[tuple[ToolCall, Tool]] = []
@@ -289,7 +254,7 @@ def test_approval(answer: Any, said: str, is_async: bool) -> None:
         asked.append((one, tool))
         return answer
 
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, approve=later if is_async else at_once)
         assert texts(await box.run(response(call("echo")))) == [said]
         ((one, tool),) = asked
@@ -297,10 +262,8 @@ def test_approval(answer: Any, said: str, is_async: bool) -> None:
         made_calls = [method for method, _ in server.asked if method == "tools/call"]
         assert len(made_calls) == (answer is True)
 
-    use(server, work)
 
-
-def test_a_user_is_asked_one_question_at_a_time() -> None:
+async def test_a_user_is_asked_one_question_at_a_time() -> None:
     """F-TOOL-7."""
     server = server_of()
     open_questions = []
@@ -312,31 +275,27 @@ def test_a_user_is_asked_one_question_at_a_time() -> None:
         open_questions.remove(one.name)
         return True
 
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, approve=approve)
         said = texts(await box.run(response(call("slow"), call("echo"), call("files_delete"))))
         assert said == ["slow {}", "echo {}", "files.delete {}"]
 
-    use(server, work)
 
-
-def test_an_approval_that_fails_refuses() -> None:
+async def test_an_approval_that_fails_refuses() -> None:
     """F-TOOL-7: nothing is called because asking went wrong."""
     server = server_of()
 
     def approve(one: ToolCall, tool: Tool) -> bool:
         raise OSError("no terminal")
 
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, approve=approve)
         (said,) = texts(await box.run(response(call("echo"))))
         assert said == "Tool error: echo was not called: asking for approval failed (OSError)"
         assert "tools/call" not in dict(server.asked)
 
-    use(server, work)
 
-
-def test_hooks_given_with_the_turn_stand_around_the_approval() -> None:
+async def test_hooks_given_with_the_turn_stand_around_the_approval() -> None:
     """F-TOOL-7, F-API-23."""
     server = server_of()
 
@@ -346,24 +305,19 @@ def test_hooks_given_with_the_turn_stand_around_the_approval() -> None:
     def never(one: ToolCall, tool: Tool) -> bool:
         raise AssertionError
 
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, approve=never)
         assert texts(await box.run(response(call("echo")), around=[no])) == ["Tool error: no"]
 
-    use(server, work)
 
-
-def test_include_and_exclude() -> None:
+async def test_include_and_exclude() -> None:
     """F-TOOL-7, F-MANY-13: a tool that is left out cannot be called either."""
     server = server_of()
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, include=["*o*", "files.*"], exclude=["*delete*"])
         assert names(box.tools) == ["echo", "slow"]
         (said,) = texts(await box.run(response(call("files_delete"))))
         assert said == "Tool error: there is no tool 'files_delete'"
-
-    use(server, work)
 
 
 def test_patterns_are_lists() -> None:
@@ -380,25 +334,21 @@ def test_an_unknown_provider() -> None:
         Toolbox(Source(), "openai")
 
 
-def test_limits_hold_for_the_results() -> None:
+async def test_limits_hold_for_the_results() -> None:
     """F-TOOL-8."""
     server = server_of(tools_call=lambda params: text("x" * 100 + "end"))
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, limits=Limits(max_chars=12))
         (said,) = texts(await box.run(response(call("echo"))))
         assert said == "xxxxxxxxx\n\n[… 91 characters left out …]\n\nend"
 
-    use(server, work)
-
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_tools_that_change_are_listed_again(version: str) -> None:
+async def test_tools_that_change_are_listed_again(version: str) -> None:
     """F-TOOL-7, F-MANY-12: the list stays the same object."""
     listed = {"tools": [definition("echo")]}
     server = server_of(tools_list=lambda params: dict(listed))
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session(version, cache=False) as client:
         box = await made(client)
         tools = box.tools
         listed["tools"] = [definition("new")]
@@ -408,25 +358,19 @@ def test_tools_that_change_are_listed_again(version: str) -> None:
         assert names(tools) == ["new"]
         assert texts(await box.run(response(call("echo")))) == ["echo {}"]  # it was offered before
 
-    use(server, work, version, cache=False)
 
-
-def test_a_list_that_cannot_be_had_again_keeps_the_old_one() -> None:
+async def test_a_list_that_cannot_be_had_again_keeps_the_old_one() -> None:
     """F-TOOL-7: the answers of the turn are not lost for it."""
+    source = Source(good=None)
+    box = await Toolbox(source, "openai_responses")
 
-    async def work() -> None:
-        source = Source(good=None)
-        box = await Toolbox(source, "openai_responses")
+    async def fail() -> list[Tool]:
+        raise mcpclient.ConnectionLost("gone")
 
-        async def fail() -> list[Tool]:
-            raise mcpclient.ConnectionLost("gone")
-
-        source.list_tools = fail  # type: ignore[method-assign]
-        source.tools_are_stale = True
-        assert texts(await box.run(response(call("good")))) == ["good done"]
-        assert names(box.tools) == ["good"]
-
-    run(work())
+    source.list_tools = fail  # type: ignore[method-assign]
+    source.tools_are_stale = True
+    assert texts(await box.run(response(call("good")))) == ["good done"]
+    assert names(box.tools) == ["good"]
 
 
 class LiveTools(list[Tool]):
@@ -446,24 +390,20 @@ class Live(Source):
         self.tools.version += 1
 
 
-def test_the_live_list_of_a_manager() -> None:
+async def test_the_live_list_of_a_manager() -> None:
     """F-TOOL-7, F-MANY-12: no waiting, and a new version is seen at once."""
-
-    async def work() -> None:
-        source = Live("a", "b")
-        box = Toolbox(source, "openai_responses")
-        tools = box.tools
-        assert names(tools) == ["a", "b"]
-        source.tools[:] = [Tool(definition("c"))]
-        source.behaviour["c"] = None
-        assert names(box.tools) == ["a", "b"]
-        source.tools.version = 2
-        assert names(box.tools) == ["c"]
-        assert box.tools is tools
-        assert texts(await box.run(response(call("c")))) == ["c done"]
-        await box.refresh()
-
-    run(work())
+    source = Live("a", "b")
+    box = Toolbox(source, "openai_responses")
+    tools = box.tools
+    assert names(tools) == ["a", "b"]
+    source.tools[:] = [Tool(definition("c"))]
+    source.behaviour["c"] = None
+    assert names(box.tools) == ["a", "b"]
+    source.tools.version = 2
+    assert names(box.tools) == ["c"]
+    assert box.tools is tools
+    assert texts(await box.run(response(call("c")))) == ["c done"]
+    await box.refresh()
 
 
 RESOURCES = {
@@ -474,12 +414,11 @@ RESOURCES = {
 }
 
 
-def test_the_two_resource_tools() -> None:
+async def test_the_two_resource_tools() -> None:
     """F-TOOL-5."""
     contents = {"contents": [{"uri": "memo://1", "text": "inside"}]}
     server = server_of(resources_list=RESOURCES, resources_read=contents)
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, resources=True)
         assert names(box.tools)[3:] == ["list_resources", "read_resource"]
         turn = response(
@@ -495,32 +434,22 @@ def test_the_two_resource_tools() -> None:
         assert read == "[resource memo://1]\ninside"
         assert wrong.startswith("Tool error: Give the uri of a resource")
 
-    use(server, work)
 
-
-def test_a_resource_that_cannot_be_read_is_told() -> None:
+async def test_a_resource_that_cannot_be_read_is_told() -> None:
     """F-TOOL-5."""
-
-    async def work() -> None:
-        box = await Toolbox(Source(), "openai_responses", resources=True)
-        turn = response(call("list_resources"), call("read_resource", '{"uri": "x:"}'))
-        assert texts(await box.run(turn)) == [
-            "There are no resources.",
-            "Tool error: the server answered with error -32002: no such resource",
-        ]
-
-    run(work())
+    box = await Toolbox(Source(), "openai_responses", resources=True)
+    turn = response(call("list_resources"), call("read_resource", '{"uri": "x:"}'))
+    assert texts(await box.run(turn)) == [
+        "There are no resources.",
+        "Tool error: the server answered with error -32002: no such resource",
+    ]
 
 
-def test_a_tool_of_the_server_keeps_its_name() -> None:
+async def test_a_tool_of_the_server_keeps_its_name() -> None:
     """F-TOOL-5, F-MANY-11: the ready tools give way."""
-
-    async def work() -> None:
-        box = await Toolbox(Source(list_resources=None), "openai_responses", resources=True)
-        assert names(box.tools) == ["list_resources", "list_resources_", "read_resource"]
-        assert texts(await box.run(response(call("list_resources")))) == ["list_resources done"]
-
-    run(work())
+    box = await Toolbox(Source(list_resources=None), "openai_responses", resources=True)
+    assert names(box.tools) == ["list_resources", "list_resources_", "read_resource"]
+    assert texts(await box.run(response(call("list_resources")))) == ["list_resources done"]
 
 
 def many() -> Live:
@@ -530,26 +459,22 @@ def many() -> Live:
     return source
 
 
-def test_search_in_place_of_many_tools() -> None:
+async def test_search_in_place_of_many_tools() -> None:
     """F-TOOL-7, F-TOOL-9, F-MANY-17: over 20 turns not a byte of the definitions changes."""
-
-    async def work() -> None:
-        source = many()
-        source.tools.append(Tool(definition("mail.count", description="Count the messages")))
-        source.behaviour["mail.count"] = None
-        box = Toolbox(source, "openai_responses", search=True)
-        before = json.dumps(box.tools)
-        assert names(box.tools) == ["search_tools", "call_tool"]
-        for turn in range(20):
-            (found,) = texts(await box.run(response(call("search_tools", '{"query": "message"}'))))
-            told = [json.loads(line)["name"] for line in found.splitlines()[1:]]
-            assert sorted(told) == ["mail_count", "send_mail"]
-            wanted = json.dumps({"name": told[turn % 2], "arguments": {"n": turn}})
-            (said,) = texts(await box.run(response(call("call_tool", wanted))))
-            assert said == f"{told[turn % 2].replace('mail_', 'mail.')} done"
-            assert json.dumps(box.tools) == before
-
-    run(work())
+    source = many()
+    source.tools.append(Tool(definition("mail.count", description="Count the messages")))
+    source.behaviour["mail.count"] = None
+    box = Toolbox(source, "openai_responses", search=True)
+    before = json.dumps(box.tools)
+    assert names(box.tools) == ["search_tools", "call_tool"]
+    for turn in range(20):
+        (found,) = texts(await box.run(response(call("search_tools", '{"query": "message"}'))))
+        told = [json.loads(line)["name"] for line in found.splitlines()[1:]]
+        assert sorted(told) == ["mail_count", "send_mail"]
+        wanted = json.dumps({"name": told[turn % 2], "arguments": {"n": turn}})
+        (said,) = texts(await box.run(response(call("call_tool", wanted))))
+        assert said == f"{told[turn % 2].replace('mail_', 'mail.')} done"
+        assert json.dumps(box.tools) == before
 
 
 @pytest.mark.parametrize(
@@ -564,7 +489,7 @@ def test_search_in_place_of_many_tools() -> None:
         ('{"name": "call_tool"}', "Tool error: Give the name of a tool"),
     ],
 )
-def test_calls_of_what_was_found(arguments: str, said: str) -> None:
+async def test_calls_of_what_was_found(arguments: str, said: str) -> None:
     """F-TOOL-9: in every way that models write them; approval is asked about the tool itself."""
     asked = []
 
@@ -572,26 +497,23 @@ def test_calls_of_what_was_found(arguments: str, said: str) -> None:
         asked.append((one.name, one.called_as, tool.name))
         return True
 
-    async def main() -> None:
-        class Asking(Live):
-            async def call_tool(
-                self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
-            ) -> CallToolResult:
-                (around,) = options["around"]
+    class Asking(Live):
+        async def call_tool(
+            self, name: str, arguments: Mapping[str, Any] | None = None, **options: Any
+        ) -> CallToolResult:
+            (around,) = options["around"]
 
-                async def proceed(one: Any) -> CallToolResult:
-                    return CallToolResult(text(f"{name} done"))
+            async def proceed(one: Any) -> CallToolResult:
+                return CallToolResult(text(f"{name} done"))
 
-                result: CallToolResult = await around(
-                    Call("demo", name, name, arguments or {}), proceed
-                )
-                return result
+            result: CallToolResult = await around(
+                Call("demo", name, name, arguments or {}), proceed
+            )
+            return result
 
-        box = Toolbox(Asking("tool_3"), "openai_responses", search=True, approve=approve)
-        (answer,) = texts(await box.run(response(call("call_tool", arguments))))
-        assert answer.startswith(said)
-
-    run(main())
+    box = Toolbox(Asking("tool_3"), "openai_responses", search=True, approve=approve)
+    (answer,) = texts(await box.run(response(call("call_tool", arguments))))
+    assert answer.startswith(said)
     assert asked == ([("tool_3", "tool_3", "tool_3")] if said == "tool_3 done" else [])
 
 
@@ -669,28 +591,24 @@ def test_only_what_changed_is_converted(monkeypatch: pytest.MonkeyPatch) -> None
     assert [name for name in converted if name != "len_of"] == ["t100"]
 
 
-def test_many_tools_do_not_hold_the_loop() -> None:
+async def test_many_tools_do_not_hold_the_loop() -> None:
     """F-TOOL-9: they are converted in slices, between which others have their turn."""
+    source = Live(*(f"t{number}" for number in range(120)))
+    turns = 0
 
-    async def work() -> None:
-        source = Live(*(f"t{number}" for number in range(120)))
-        turns = 0
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
 
-        async def others() -> None:
-            nonlocal turns
-            while True:
-                turns += 1
-                await asyncio.sleep(0)
-
-        task = asyncio.ensure_future(others())
-        box = await Toolbox(source, "openai_responses")
-        assert (len(box.tools), turns) == (120, 2)
-        task.cancel()
-
-    run(work())
+    task = asyncio.ensure_future(others())
+    box = await Toolbox(source, "openai_responses")
+    assert (len(box.tools), turns) == (120, 2)
+    task.cancel()
 
 
-def test_what_is_not_for_models() -> None:
+async def test_what_is_not_for_models() -> None:
     """F-TOOL-9: the tools of an app's interface are neither shown, found nor called."""
     source = Live("shown")
     for name, visibility in (("app", ["app"]), ("none", []), ("both", ["model", "app"])):
@@ -698,50 +616,39 @@ def test_what_is_not_for_models() -> None:
         source.tools.append(Tool(definition(name, _meta=meta)))
         source.behaviour[name] = None
 
-    async def work() -> None:
-        box = Toolbox(source, "openai_responses")
-        assert names(box.tools) == ["shown", "both"]
-        assert [str(problem) for problem in box.tools.problems] == [
-            "app: left out: it is not for models",
-            "none: left out: it is not for models",
-        ]
-        (said,) = texts(await box.run(response(call("app"))))
-        assert said.startswith("Tool error: there is no tool 'app'")
-        finding = Toolbox(source, "openai_responses", search=True)
-        query = call("search_tools", '{"query": "app"}')
-        (found,) = texts(await finding.run(response(query)))
-        assert '"app"' not in found
-
-    run(work())
+    box = Toolbox(source, "openai_responses")
+    assert names(box.tools) == ["shown", "both"]
+    assert [str(problem) for problem in box.tools.problems] == [
+        "app: left out: it is not for models",
+        "none: left out: it is not for models",
+    ]
+    (said,) = texts(await box.run(response(call("app"))))
+    assert said.startswith("Tool error: there is no tool 'app'")
+    finding = Toolbox(source, "openai_responses", search=True)
+    query = call("search_tools", '{"query": "app"}')
+    (found,) = texts(await finding.run(response(query)))
+    assert '"app"' not in found
 
 
-def test_a_tool_that_was_shown_and_is_hidden_now_is_not_called() -> None:
+async def test_a_tool_that_was_shown_and_is_hidden_now_is_not_called() -> None:
     """F-TOOL-9."""
-
-    async def work() -> None:
-        source = Live("a")
-        box = Toolbox(source, "openai_responses")
-        assert names(box.tools) == ["a"]
-        source.change("b")
-        source.tools.append(Tool(definition("a", _meta={"ui": {"visibility": ["app"]}})))
-        (said,) = texts(await box.run(response(call("a"))))
-        assert said.startswith("Tool error: there is no tool 'a'")
-
-    run(work())
+    source = Live("a")
+    box = Toolbox(source, "openai_responses")
+    assert names(box.tools) == ["a"]
+    source.change("b")
+    source.tools.append(Tool(definition("a", _meta={"ui": {"visibility": ["app"]}})))
+    (said,) = texts(await box.run(response(call("a"))))
+    assert said.startswith("Tool error: there is no tool 'a'")
 
 
-def test_an_option_that_does_not_exist() -> None:
+async def test_an_option_that_does_not_exist() -> None:
     """F-TOOL-9: a timeout that is misspelt is no timeout."""
-
-    async def work() -> None:
-        box = await Toolbox(Source(a=None), "openai_responses")
-        with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
-            await box.run(response(call("a")), tiemout=3)
-        with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
-            await box.agent_tools[0].execute({}, tiemout=3)
-        assert texts(await box.run(response(call("a")), timeout=3)) == ["a done"]
-
-    run(work())
+    box = await Toolbox(Source(a=None), "openai_responses")
+    with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
+        await box.run(response(call("a")), tiemout=3)
+    with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
+        await box.agent_tools[0].execute({}, tiemout=3)
+    assert texts(await box.run(response(call("a")), timeout=3)) == ["a done"]
 
 
 def len_of(word: str) -> int:
@@ -749,7 +656,7 @@ def len_of(word: str) -> int:
     return len(word)
 
 
-def test_functions_of_ones_own() -> None:
+async def test_functions_of_ones_own() -> None:
     """F-TOOL-9: answered like the others, with approval, hooks, limits and timeouts."""
     asked, seen = [], []
 
@@ -771,32 +678,29 @@ def test_functions_of_ones_own() -> None:
         seen.append((one.name, one.trace))
         return await proceed(one)
 
-    async def work() -> None:
-        functions: list[Any] = [count, slow, broken]
-        box = await Toolbox(Source(), "openai_responses", functions=functions, approve=approve)
-        assert names(box.tools) == ["count", "slow", "broken"]
-        turn = response(
-            call("count", '{"word": "four"}', "1"),
-            call("count", '{"word": "no"}', "2"),
-            call("count", '{"word": 5}', "3"),
-            call("slow"),
-            call("broken"),
-        )
-        said = texts(await box.run(turn, timeout=3, around=[around], trace="t"))
-        assert said == [
-            "4",
-            "Tool error: count was not called: the user did not allow it",
-            "Tool error: word: expected text, got 5. Call again.",
-            "Tool error: slow: no answer within 3 s (timeout)",
-            "Tool error: KeyError",
-        ]
-        assert seen[0] == ("count", "t")
-        assert (len(asked), len(seen)) == (5, 4)
-        limits = Limits(max_chars=2)
-        box = Toolbox(Source(), "openai_responses", functions=[around_the_clock], limits=limits)
-        assert texts(await box.run(response(call("around_the_clock"))))[0].startswith("24\n\n[…")
-
-    run(work())
+    functions: list[Any] = [count, slow, broken]
+    box = await Toolbox(Source(), "openai_responses", functions=functions, approve=approve)
+    assert names(box.tools) == ["count", "slow", "broken"]
+    turn = response(
+        call("count", '{"word": "four"}', "1"),
+        call("count", '{"word": "no"}', "2"),
+        call("count", '{"word": 5}', "3"),
+        call("slow"),
+        call("broken"),
+    )
+    said = texts(await box.run(turn, timeout=3, around=[around], trace="t"))
+    assert said == [
+        "4",
+        "Tool error: count was not called: the user did not allow it",
+        "Tool error: word: expected text, got 5. Call again.",
+        "Tool error: slow: no answer within 3 s (timeout)",
+        "Tool error: KeyError",
+    ]
+    assert seen[0] == ("count", "t")
+    assert (len(asked), len(seen)) == (5, 4)
+    limits = Limits(max_chars=2)
+    box = Toolbox(Source(), "openai_responses", functions=[around_the_clock], limits=limits)
+    assert texts(await box.run(response(call("around_the_clock"))))[0].startswith("24\n\n[…")
 
 
 async def around_the_clock() -> str:
@@ -816,14 +720,10 @@ def test_functions_stay_where_the_others_are_searched_for() -> None:
     assert names(Toolbox(Live(), "openai_responses", functions=[call_tool]).tools) == ["call_tool"]
 
 
-def test_a_tool_that_was_not_found_yet_can_be_called() -> None:
+async def test_a_tool_that_was_not_found_yet_can_be_called() -> None:
     """F-TOOL-7: a model may remember a name from an earlier conversation."""
-
-    async def work() -> None:
-        box = Toolbox(many(), "openai_responses", search=True)
-        assert texts(await box.run(response(call("tool_3")))) == ["tool_3 done"]
-
-    run(work())
+    box = Toolbox(many(), "openai_responses", search=True)
+    assert texts(await box.run(response(call("tool_3")))) == ["tool_3 done"]
 
 
 def test_deferred_tools() -> None:
@@ -843,16 +743,13 @@ def test_the_options_have_types() -> None:
     assert list(ToolboxOptions.__annotations__) == parameters
 
 
-def test_tools_for_a_program_with_its_own_loop() -> None:
+async def test_tools_for_a_program_with_its_own_loop() -> None:
     """F-TOOL-1, F-TOOL-2: definition and execute, the ready tools among them."""
     server = server_of(resources_list=RESOURCES)
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.session() as client:
         box = await made(client, resources=True, exclude=["slow"])
         tools = {tool.name: tool for tool in box.agent_tools}
         assert list(tools) == ["echo", "files_delete", "list_resources", "read_resource"]
         assert tools["files_delete"].definition["name"] == "files_delete"
         assert await tools["files_delete"].execute({"n": 1}) == "files.delete {'n': 1}"
         assert "memo://1" in await tools["list_resources"].execute(None)
-
-    use(server, work)

@@ -14,41 +14,34 @@ from mcpclient.client.events.around import Call, Proceed
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
-def test_a_turn_over_two_servers() -> None:
+async def test_a_turn_over_two_servers() -> None:
     """F-TOOL-7, F-MANY-10: by full names, without waiting for the list."""
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one"), "b": Member("two", "three")}) as manager:
-            box = manager.toolbox("openai_responses", exclude=["three"])
-            assert names(box.tools) == ["a__one", "b__two"]
-            said = texts(await box.run(response(call("b__two"), call("a__one"))))
-            assert said == ["two", "one"]
-
-    run(main())
+    async with connect_all({"a": Member("one"), "b": Member("two", "three")}) as manager:
+        box = manager.toolbox("openai_responses", exclude=["three"])
+        assert names(box.tools) == ["a__one", "b__two"]
+        said = texts(await box.run(response(call("b__two"), call("a__one"))))
+        assert said == ["two", "one"]
 
 
-def test_servers_come_and_go() -> None:
+async def test_servers_come_and_go() -> None:
     """F-TOOL-7, F-MANY-12: the next turn has their tools; a call of one that is gone is told."""
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses")
-            tools = box.tools
-            await manager.add("b", Member("two"))
-            assert names(box.tools) == ["a__one", "b__two"]
-            assert box.tools is tools
-            await manager.remove("a")
-            assert names(box.tools) == ["b__two"]
-            (said,) = texts(await box.run(response(call("a__one"))))
-            assert said.startswith("Tool error: ")
-
-    run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses")
+        tools = box.tools
+        await manager.add("b", Member("two"))
+        assert names(box.tools) == ["a__one", "b__two"]
+        assert box.tools is tools
+        await manager.remove("a")
+        assert names(box.tools) == ["b__two"]
+        (said,) = texts(await box.run(response(call("a__one"))))
+        assert said.startswith("Tool error: ")
 
 
-def test_approval_sees_the_tool_of_the_manager() -> None:
+async def test_approval_sees_the_tool_of_the_manager() -> None:
     """F-TOOL-7: and the server it belongs to."""
     asked: list[tuple[str, str]] = []
 
@@ -57,63 +50,48 @@ def test_approval_sees_the_tool_of_the_manager() -> None:
         asked.append((tool.raw_name, tool.server))
         return True
 
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", approve=approve)
-            assert texts(await box.run(response(call("a__one")))) == ["one"]
-            assert asked == [("one", "a")]
-
-    run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", approve=approve)
+        assert texts(await box.run(response(call("a__one")))) == ["one"]
+        assert asked == [("one", "a")]
 
 
-def test_search_and_resources() -> None:
+async def test_search_and_resources() -> None:
     """F-MANY-17, F-TOOL-5."""
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one"), "b": Member("two")}) as manager:
-            box = await manager.toolbox("openai_responses", search=1, resources=True)
-            shown = ["list_resources", "read_resource", "search_tools", "call_tool"]
-            assert names(box.tools) == shown
-            assert box.tools[2]["description"].endswith("of these servers: a, b.")
-            (found,) = texts(await box.run(response(call("search_tools", '{"query": "two"}'))))
-            assert '"b__two"' in found
-            said = texts(await box.run(response(call("call_tool", '{"name": "b__two"}'))))
-            assert said == ["two"]
-            assert names(box.tools) == shown
-
-    run(main())
+    async with connect_all({"a": Member("one"), "b": Member("two")}) as manager:
+        box = await manager.toolbox("openai_responses", search=1, resources=True)
+        shown = ["list_resources", "read_resource", "search_tools", "call_tool"]
+        assert names(box.tools) == shown
+        assert box.tools[2]["description"].endswith("of these servers: a, b.")
+        (found,) = texts(await box.run(response(call("search_tools", '{"query": "two"}'))))
+        assert '"b__two"' in found
+        said = texts(await box.run(response(call("call_tool", '{"name": "b__two"}'))))
+        assert said == ["two"]
+        assert names(box.tools) == shown
 
 
-def test_patterns_are_about_the_server_and_the_tool() -> None:
+async def test_patterns_are_about_the_server_and_the_tool() -> None:
     """F-SAFE-4, F-TOOL-7: what a server calls its tools lets none of them in."""
-
-    async def main() -> None:
-        servers = {"bank": Member("pay", "read"), "evil": Member("bank/read", "bank__read", "read")}
-        async with connect_all(servers) as manager:
-            box = manager.toolbox("openai_responses", include=["bank/*"], exclude=["pay"])
-            assert names(box.tools) == ["bank__read"]
-            said = texts(await box.run(response(call("evil__bank__read"), call("bank__pay", "2"))))
-            assert all(each.startswith("Tool error: there is no tool") for each in said)
-            everywhere = manager.toolbox("openai_responses", include=["read"])
-            assert names(everywhere.tools) == ["bank__read", "evil__read"]
-            spelled = manager.toolbox("openai_responses", exclude=["bank__*"])
-            assert not any(name.startswith("bank__") for name in names(spelled.tools))
-
-    run(main())
+    servers = {"bank": Member("pay", "read"), "evil": Member("bank/read", "bank__read", "read")}
+    async with connect_all(servers) as manager:
+        box = manager.toolbox("openai_responses", include=["bank/*"], exclude=["pay"])
+        assert names(box.tools) == ["bank__read"]
+        said = texts(await box.run(response(call("evil__bank__read"), call("bank__pay", "2"))))
+        assert all(each.startswith("Tool error: there is no tool") for each in said)
+        everywhere = manager.toolbox("openai_responses", include=["read"])
+        assert names(everywhere.tools) == ["bank__read", "evil__read"]
+        spelled = manager.toolbox("openai_responses", exclude=["bank__*"])
+        assert not any(name.startswith("bank__") for name in names(spelled.tools))
 
 
-def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """F-SAFE-4: such as one of the names that a model sees."""
-
-    async def main() -> None:
-        async with connect_all({"bank": Member("pay")}) as manager:
-            assert not manager.toolbox("openai_responses", include=["bank__*"]).tools
-        assert "a pattern is server/tool" in caplog.text
-
-    run(main())
+    async with connect_all({"bank": Member("pay")}) as manager:
+        assert not manager.toolbox("openai_responses", include=["bank__*"]).tools
+    assert "a pattern is server/tool" in caplog.text
 
 
-def test_a_models_uri_is_asked_about() -> None:
+async def test_a_models_uri_is_asked_about() -> None:
     """F-SAFE-5: once by the toolbox, and once by each hook, with the server that gets it."""
     asked: list[Any] = []
 
@@ -129,21 +107,17 @@ def test_a_models_uri_is_asked_about() -> None:
         "resources/list": {"resources": [{"uri": "mem://1", "name": "one"}]},
         "resources/read": {"contents": [{"uri": "mem://1", "text": "r"}]},
     }
-
-    async def main() -> None:
-        member = Member(answers=answers, capabilities={"resources": {}})
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", resources=True, approve=approve)
-            turn = response(
-                call("read_resource", '{"uri": "mem://1"}'),
-                call("read_resource", '{"uri": "evil://?data=1"}', "2"),
-            )
-            said = texts(await box.run(turn, around=[note]))
-            assert said[0].endswith("r")
-            assert said[1] == "Tool error: read_resource was not called: the user did not allow it"
-        assert member.script.sent("resources/read") == [{"uri": "mem://1"}]
-
-    run(main())
+    member = Member(answers=answers, capabilities={"resources": {}})
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", resources=True, approve=approve)
+        turn = response(
+            call("read_resource", '{"uri": "mem://1"}'),
+            call("read_resource", '{"uri": "evil://?data=1"}', "2"),
+        )
+        said = texts(await box.run(turn, around=[note]))
+        assert said[0].endswith("r")
+        assert said[1] == "Tool error: read_resource was not called: the user did not allow it"
+    assert member.script.sent("resources/read") == [{"uri": "mem://1"}]
     assert asked == [
         ("read_resource", {"uri": "mem://1"}),
         ("read_resource", {"uri": "evil://?data=1"}),
@@ -151,7 +125,7 @@ def test_a_models_uri_is_asked_about() -> None:
     ]
 
 
-def test_one_question_at_a_time_over_all_turns() -> None:
+async def test_one_question_at_a_time_over_all_turns() -> None:
     """F-SAFE-5: also of agent tools, and of two turns that run at once."""
     most: list[int] = []
     open_questions: list[str] = []
@@ -163,12 +137,9 @@ def test_one_question_at_a_time_over_all_turns() -> None:
         open_questions.remove(one.name)
         return True
 
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", approve=approve)
-            (tool,) = box.agent_tools
-            turn = response(call("a__one"))
-            await asyncio.gather(box.run(turn), box.run(turn), tool.execute({}), tool.execute({}))
-
-    run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", approve=approve)
+        (tool,) = box.agent_tools
+        turn = response(call("a__one"))
+        await asyncio.gather(box.run(turn), box.run(turn), tool.execute({}), tool.execute({}))
     assert most == [1, 1, 1, 1]

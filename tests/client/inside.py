@@ -22,6 +22,10 @@ class Server(ScriptedServer):
         super().__init__(table, version=HANDSHAKE)
         self.era = "both"
 
+    def session(self, version: str = "2025-11-25", **options: Any) -> mcpclient.Client:
+        """A client in this version, to be opened with ``async with``."""
+        return self.client(protocol_version=version, **options)
+
     @property
     def asked(self) -> list[tuple[str, dict[str, Any]]]:
         """What it was asked after the opening: the methods, and the params without ``_meta``."""

@@ -107,33 +107,25 @@ def test_two_tools_and_the_signatures_of_the_others() -> None:
     asyncio.run(main())
 
 
-def test_calls_reach_the_server_by_its_own_names() -> None:
+async def test_calls_reach_the_server_by_its_own_names() -> None:
     """F-CODE-1: data comes back, typed; text of a tool without a schema is JSON or text."""
     member = Issues()
-
-    async def main() -> None:
-        async with connect_all({"git hub": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            code = "first = tools.git_hub.search_issues(query='bug', from_=2)\nfirst['total']"
-            assert await run_python(box, code) == "1\n"
-            assert await run_python(box, "tools.git_hub.close()") == "close\n"
-
-    asyncio.run(main())
+    async with connect_all({"git hub": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        code = "first = tools.git_hub.search_issues(query='bug', from_=2)\nfirst['total']"
+        assert await run_python(box, code) == "1\n"
+        assert await run_python(box, "tools.git_hub.close()") == "close\n"
     assert member.given == [{"query": "bug", "from": 2}, {}]
 
 
-def test_a_client_has_its_tools_without_a_name_in_front() -> None:
+async def test_a_client_has_its_tools_without_a_name_in_front() -> None:
     """F-CODE-1"""
-
-    async def main() -> None:
-        async with mcpclient.connect(Issues()) as client:
-            box = await client.toolbox("openai_responses", code=CodeMode())
-            assert await run_python(box, "tools.search_issues(query='x')") == "{'total': 1}\n"
-
-    asyncio.run(main())
+    async with mcpclient.connect(Issues()) as client:
+        box = await client.toolbox("openai_responses", code=CodeMode())
+        assert await run_python(box, "tools.search_issues(query='x')") == "{'total': 1}\n"
 
 
-def test_a_thousand_calls_and_many_at_once() -> None:
+async def test_a_thousand_calls_and_many_at_once() -> None:
     """F-CODE-1: in a loop, by threads and by gather."""
     member = Issues()
     loop = "for n in range(1000): last = tools.a.search_issues(query='x')\nlast"
@@ -148,19 +140,15 @@ def test_a_thousand_calls_and_many_at_once() -> None:
         "    found = pool.map(lambda n: tools.a.search_issues(query=str(n)), range(100))\n"
         "len({each['total'] for each in found})"
     )
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            assert await run_python(box, loop) == "{'total': 1000}\n"
-            assert await run_python(box, gather) == "True\n"
-            assert await run_python(box, threads) == "100\n"
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        assert await run_python(box, loop) == "{'total': 1000}\n"
+        assert await run_python(box, gather) == "True\n"
+        assert await run_python(box, threads) == "100\n"
     assert len(member.given) == 1200
 
 
-def test_calls_wait_for_each_other_only_if_they_must() -> None:
+async def test_calls_wait_for_each_other_only_if_they_must() -> None:
     """F-CODE-1: calls of gather are under way at the same time."""
     under_way = most = 0
 
@@ -173,17 +161,13 @@ def test_calls_wait_for_each_other_only_if_they_must() -> None:
         return await proceed(call)
 
     code = "import asyncio\nlen(await asyncio.gather(*(async_tools.a.one() for n in range(100))))"
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            assert await run_python(box, code, around=[around]) == "100\n"
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        assert await run_python(box, code, around=[around]) == "100\n"
     assert most == 32
 
 
-def test_a_hundred_runs_in_one_response_take_turns() -> None:
+async def test_a_hundred_runs_in_one_response_take_turns() -> None:
     """F-CODE-1: each may use the memory of its sandbox."""
     most = 0
 
@@ -192,19 +176,16 @@ def test_a_hundred_runs_in_one_response_take_turns() -> None:
         most = max(most, len(children()))
         return await proceed(one)
 
-    async def main() -> None:
-        before = len(children())
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            code = json.dumps({"code": "tools.a.one()"})
-            asked = response(*(call("run_python", code, f"id{n}") for n in range(12)))
-            assert texts(await box.run(asked, around=[around])) == ["one\n"] * 12
-        assert 1 < most - before <= 4
-
-    asyncio.run(main())
+    before = len(children())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        code = json.dumps({"code": "tools.a.one()"})
+        asked = response(*(call("run_python", code, f"id{n}") for n in range(12)))
+        assert texts(await box.run(asked, around=[around])) == ["one\n"] * 12
+    assert 1 < most - before <= 4
 
 
-def test_a_lock_file_holds_for_code(tmp_path: Path) -> None:
+async def test_a_lock_file_holds_for_code(tmp_path: Path) -> None:
     """F-CODE-1: a tool that is not as it was locked is not called."""
     path = tmp_path / "lock.json"
 
@@ -217,20 +198,16 @@ def test_a_lock_file_holds_for_code(tmp_path: Path) -> None:
         "    try: print(getattr(tools.a, name)())\n"
         "    except ToolError as error: print('refused')"
     )
-
-    async def main() -> None:
-        async with connect_all(servers(Member("one", "two"))) as manager:
-            manager.lock(mcpclient.Pins(path))
-        pins = mcpclient.Pins(path, mode="refuse")
-        async with connect_all(servers(changed), pins=pins) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            assert await run_python(box, code) == "refused\ntwo\n"
-
-    asyncio.run(main())
+    async with connect_all(servers(Member("one", "two"))) as manager:
+        manager.lock(mcpclient.Pins(path))
+    pins = mcpclient.Pins(path, mode="refuse")
+    async with connect_all(servers(changed), pins=pins) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        assert await run_python(box, code) == "refused\ntwo\n"
     assert changed.calls == ["two"]
 
 
-def test_a_user_who_refuses_in_the_middle() -> None:
+async def test_a_user_who_refuses_in_the_middle() -> None:
     """F-CODE-1: each run and each call of it is asked for; what is refused raises."""
     asked: list[tuple[str, str]] = []
 
@@ -245,32 +222,24 @@ def test_a_user_who_refuses_in_the_middle() -> None:
         "print(tools.a.one())"
     )
     member = Member("one")
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(), approve=approve)
-            assert await run_python(box, code) == "one\na__one was not called: not twice\none\n"
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(), approve=approve)
+        assert await run_python(box, code) == "one\na__one was not called: not twice\none\n"
     assert asked == [("run_python", "run_python"), *[("a__one", "a__one")] * 3]
     assert member.calls == ["one", "one"]
 
 
-def test_a_run_that_is_refused() -> None:
+async def test_a_run_that_is_refused() -> None:
     """F-CODE-1: nothing is started."""
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(), approve=lambda *_: False)
-            said = "run_python was not called: the user did not allow it"
-            assert await run_python(box, "1") == PREFIX + said
-            (said,) = texts(await box.run(response(call("run_python", '{"code": 1}'))))
-            assert said.startswith(PREFIX)
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(), approve=lambda *_: False)
+        said = "run_python was not called: the user did not allow it"
+        assert await run_python(box, "1") == PREFIX + said
+        (said,) = texts(await box.run(response(call("run_python", '{"code": 1}'))))
+        assert said.startswith(PREFIX)
 
 
-def test_filters_hooks_and_options_hold() -> None:
+async def test_filters_hooks_and_options_hold() -> None:
     """F-CODE-1: as for a call that the model makes itself."""
     seen: list[tuple[str, str, Any]] = []
 
@@ -284,31 +253,23 @@ def test_filters_hooks_and_options_hold() -> None:
         "    try: print(getattr(tools.a, name)())\n"
         "    except ToolError as error: print(error)"
     )
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(), exclude=["two"])
-            output = await run_python(box, code, around=[around], trace="t")
-            assert output == (
-                "there is no tool 'a.two'; did you mean 'a.one'?\nthere is no tool 'a.app'\none\n"
-            )
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(), exclude=["two"])
+        output = await run_python(box, code, around=[around], trace="t")
+        assert output == (
+            "there is no tool 'a.two'; did you mean 'a.one'?\nthere is no tool 'a.app'\none\n"
+        )
     assert seen == [("a", "one", "t")]
     assert member.calls == ["one"]
 
 
-def test_progress_reaches_the_caller() -> None:
+async def test_progress_reaches_the_caller() -> None:
     """F-CODE-1"""
     heard: list[Any] = []
-
-    async def main() -> None:
-        async with mcpclient.connect(demo()) as client:
-            box = await client.toolbox("openai_responses", code=CodeMode())
-            code = "tools.count(to=2, seconds=0)"
-            await run_python(box, code, on_progress=lambda progress: heard.append(progress))
-
-    asyncio.run(main())
+    async with mcpclient.connect(demo()) as client:
+        box = await client.toolbox("openai_responses", code=CodeMode())
+        code = "tools.count(to=2, seconds=0)"
+        await run_python(box, code, on_progress=lambda progress: heard.append(progress))
     assert heard
 
 
@@ -319,7 +280,7 @@ def demo() -> list[str]:
     return [sys.executable, str(path)]
 
 
-def test_a_server_that_dies_in_the_middle() -> None:
+async def test_a_server_that_dies_in_the_middle() -> None:
     """F-CODE-1: its calls raise, and the code goes on."""
     code = (
         "print(tools.a.one())\n"
@@ -330,130 +291,107 @@ def test_a_server_that_dies_in_the_middle() -> None:
     )
     members = {"a": Member("one"), "b": Member("two")}
     calls = 0
-
-    async def main() -> None:
-        async with connect_all(members, reconnect=None) as manager:
-
-            async def around(call: Call, proceed: Proceed) -> CallToolResult:
-                nonlocal calls
-                calls += call.server == "b"
-                if calls == 2:
-                    members["b"].script.lose()
-                return await proceed(call)
-
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            output = await run_python(box, code, around=[around])
-            assert output == "one\ntwo\nfailed\nfailed\none\n"
-
-    asyncio.run(main())
-
-
-def test_cancelling_ends_the_run_and_its_calls() -> None:
-    """F-CODE-1"""
-    ends: list[str] = []
-
-    async def main() -> None:
-        started = asyncio.Event()
+    async with connect_all(members, reconnect=None) as manager:
 
         async def around(call: Call, proceed: Proceed) -> CallToolResult:
-            started.set()
-            try:
-                await asyncio.sleep(3600)
-            finally:
-                ends.append("cancelled")
+            nonlocal calls
+            calls += call.server == "b"
+            if calls == 2:
+                members["b"].script.lose()
             return await proceed(call)
 
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            task = asyncio.ensure_future(run_python(box, "tools.a.one()", around=[around]))
-            await started.wait()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        output = await run_python(box, code, around=[around])
+        assert output == "one\ntwo\nfailed\nfailed\none\n"
 
-    asyncio.run(main())
+
+async def test_cancelling_ends_the_run_and_its_calls() -> None:
+    """F-CODE-1"""
+    ends: list[str] = []
+    started = asyncio.Event()
+
+    async def around(call: Call, proceed: Proceed) -> CallToolResult:
+        started.set()
+        try:
+            await asyncio.sleep(3600)
+        finally:
+            ends.append("cancelled")
+        return await proceed(call)
+
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        task = asyncio.ensure_future(run_python(box, "tools.a.one()", around=[around]))
+        await started.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
     assert ends == ["cancelled"]
 
 
-def test_long_output_is_cut_and_results_are_whole() -> None:
+async def test_long_output_is_cut_and_results_are_whole() -> None:
     """F-CODE-1: the model gets what `Limits` allow; its code gets results as they are."""
     long = {**tool("long")}
     answer = {"content": [{"type": "text", "text": "x" * 50_000}]}
     member = Member(long, answers={"tools/call": lambda params: answer})
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            limits = Limits(max_chars=100)
-            box = manager.toolbox("openai_responses", code=CodeMode(), limits=limits)
-            assert await run_python(box, "len(tools.a.long())") == "50000\n"
-            output = await run_python(box, "tools.a.long()")
-            assert "49,901 characters left out" in output
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        limits = Limits(max_chars=100)
+        box = manager.toolbox("openai_responses", code=CodeMode(), limits=limits)
+        assert await run_python(box, "len(tools.a.long())") == "50000\n"
+        output = await run_python(box, "tools.a.long()")
+        assert "49,901 characters left out" in output
 
 
-def test_media_are_a_note_for_code() -> None:
+async def test_media_are_a_note_for_code() -> None:
     """F-CODE-1"""
     image = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
     member = Member("shot", answers={"tools/call": lambda params: {"content": [image]}})
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            assert await run_python(box, "tools.a.shot()") == "[image, image/png, 8 bytes]\n"
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        assert await run_python(box, "tools.a.shot()") == "[image, image/png, 8 bytes]\n"
 
 
-def test_variables_are_kept_on_request() -> None:
+async def test_variables_are_kept_on_request() -> None:
     """F-CODE-1: one process, which ends with the box."""
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(keep=True, seconds=1))
-            assert "Variables are kept" in box.tools[1]["description"]
-            assert await run_python(box, "import os\nx = 1\np = os.getpid()") == "[no output]"
-            both = await asyncio.gather(run_python(box, "x += 1"), run_python(box, "x += 1"))
-            assert list(both) == ["[no output]"] * 2
-            assert await run_python(box, "x, p == os.getpid()") == "(3, True)\n"
-            assert (await run_python(box, "y")).startswith(PREFIX)
-            assert await run_python(box, "x") == "3\n"  # a mistake costs nothing
-            lost = await run_python(box, "while True: pass")
-            assert lost.endswith("\nThe variables are lost; the next run starts anew.")
-            assert "name 'x' is not defined" in await run_python(box, "x")
-            await box.close()
-            await box.close()
-            assert await run_python(box, "1") == "1\n"
-            await box.close()
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(keep=True, seconds=1))
+        assert "Variables are kept" in box.tools[1]["description"]
+        assert await run_python(box, "import os\nx = 1\np = os.getpid()") == "[no output]"
+        both = await asyncio.gather(run_python(box, "x += 1"), run_python(box, "x += 1"))
+        assert list(both) == ["[no output]"] * 2
+        assert await run_python(box, "x, p == os.getpid()") == "(3, True)\n"
+        assert (await run_python(box, "y")).startswith(PREFIX)
+        assert await run_python(box, "x") == "3\n"  # a mistake costs nothing
+        lost = await run_python(box, "while True: pass")
+        assert lost.endswith("\nThe variables are lost; the next run starts anew.")
+        assert "name 'x' is not defined" in await run_python(box, "x")
+        await box.close()
+        await box.close()
+        assert await run_python(box, "1") == "1\n"
+        await box.close()
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-CODE-1: it has a result all the same, whether the transport tells of the end or not."""
     if not is_told:
         monkeypatch.setattr(toolset.CodeProcess, "connection_lost", lambda process, error: None)
 
-    async def main() -> None:
-        started = asyncio.Event()
+    started = asyncio.Event()
 
-        async def around(one: Call, proceed: Proceed) -> CallToolResult:
-            started.set()
-            return await proceed(one)
+    async def around(one: Call, proceed: Proceed) -> CallToolResult:
+        started.set()
+        return await proceed(one)
 
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
-            code = "tools.a.one()\nimport time\ntime.sleep(600)"
-            running = asyncio.ensure_future(run_python(box, code, around=[around]))
-            await started.wait()
-            await box.close()
-            assert "Python ended before the code did" in await running
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
+        code = "tools.a.one()\nimport time\ntime.sleep(600)"
+        running = asyncio.ensure_future(run_python(box, code, around=[around]))
+        await started.wait()
+        await box.close()
+        assert "Python ended before the code did" in await running
 
 
-def test_threads_that_go_on_after_a_run_call_nothing() -> None:
+async def test_threads_that_go_on_after_a_run_call_nothing() -> None:
     """F-CODE-1: a kept process has no turn of the model then; its calls are answered so."""
     member = Member("one", "two")
     code = (
@@ -470,26 +408,22 @@ def test_threads_that_go_on_after_a_run_call_nothing() -> None:
         "    if 'result' in message: threading.Thread(target=later, daemon=True).start()\n"
         "tools._call.__self__.send = send"
     )
-
-    async def main() -> None:
-        async with connect_all({"a": member}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
-            await run_python(box, code)
-            process = box._code._kept[0]  # type: ignore[union-attr]
-            await until(lambda: process._run._calls == 40, "it has called")
-            code_after = "tools._call.__self__.send = real\ndone.wait()\nset(errors)"
-            assert await run_python(box, code_after) == "{'the run is over'}\n"
-            assert await run_python(box, "tools.a.one()") == "one\n"
-            await box.close()
-
-    asyncio.run(main())
+    async with connect_all({"a": member}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
+        await run_python(box, code)
+        process = box._code._kept[0]  # type: ignore[union-attr]
+        await until(lambda: process._run._calls == 40, "it has called")
+        code_after = "tools._call.__self__.send = real\ndone.wait()\nset(errors)"
+        assert await run_python(box, code_after) == "{'the run is over'}\n"
+        assert await run_python(box, "tools.a.one()") == "one\n"
+        await box.close()
     assert member.calls == ["one"]
 
 
 @pytest.mark.parametrize(
     "flood", ["print('x' * 100_000, flush=True)", "host.send(method='x')", "os.close(host._output)"]
 )
-def test_a_process_that_floods_between_two_runs_is_ended(flood: str) -> None:
+async def test_a_process_that_floods_between_two_runs_is_ended(flood: str) -> None:
     """F-CODE-1: the next run has another one."""
     code = (
         "import os, threading\n"
@@ -502,17 +436,13 @@ def test_a_process_that_floods_between_two_runs_is_ended(flood: str) -> None:
         "    if 'result' in message: threading.Thread(target=later, daemon=True).start()\n"
         "host.send = send"
     )
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
-            await run_python(box, code)
-            process = box._code._kept[0]  # type: ignore[union-attr]
-            await until(lambda: not process.is_usable, "it is ended")
-            assert "NameError" in await run_python(box, "host")
-            await box.close()
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
+        await run_python(box, code)
+        process = box._code._kept[0]  # type: ignore[union-attr]
+        await until(lambda: not process.is_usable, "it is ended")
+        assert "NameError" in await run_python(box, "host")
+        await box.close()
 
 
 def test_a_kept_process_ends_with_its_box() -> None:
@@ -547,34 +477,30 @@ def test_another_event_loop_has_another_process() -> None:
     asyncio.run(made[0].close())
 
 
-def test_names_that_are_alike_and_names_that_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_that_are_alike_and_names_that_are_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-CODE-1: each tool keeps one path, whatever comes or goes."""
     alike = ["a-b", "a_b", "a b", "class", "x" * 100, "x" * 101, "1", "_", "a.b", "list"]
     member = Member(*alike)
-
-    async def main() -> None:
-        async with connect_all({"s-t": member, "s_t": Member("one")}) as manager:
-            box = manager.toolbox("openai_responses", code=CodeMode())
-            found = await searched(box, " ".join(alike))
-            assert "tools.s_t." in found
-            paths = {path: name for name, path in paths_of(box).items()}
-            assert len(paths) == len(alike) + 1
-            assert all(
-                part.isidentifier() for path in paths for part in path.rstrip(".").split(".")
-            )
-            before = dict(paths_of(box))
-            await manager.add("s:t", Member("a:b", "a_b"))
-            await searched(box, "a")
-            assert before.items() < paths_of(box).items()
-            monkeypatch.setattr(toolset, "_MAX_PATHS", 3)
-            await manager.remove("s-t")
-            await searched(box, "one")
-            assert len(paths_of(box)) == 3
-            code: Any = box._code
-            assert set(paths_of(box).values()) < set(code._taken)
-            assert len(code._taken) == 3 + len(manager.servers)
-
-    asyncio.run(main())
+    async with connect_all({"s-t": member, "s_t": Member("one")}) as manager:
+        box = manager.toolbox("openai_responses", code=CodeMode())
+        found = await searched(box, " ".join(alike))
+        assert "tools.s_t." in found
+        paths = {path: name for name, path in paths_of(box).items()}
+        assert len(paths) == len(alike) + 1
+        assert all(part.isidentifier() for path in paths for part in path.rstrip(".").split("."))
+        before = dict(paths_of(box))
+        await manager.add("s:t", Member("a:b", "a_b"))
+        await searched(box, "a")
+        assert before.items() < paths_of(box).items()
+        monkeypatch.setattr(toolset, "_MAX_PATHS", 3)
+        await manager.remove("s-t")
+        await searched(box, "one")
+        assert len(paths_of(box)) == 3
+        code: Any = box._code
+        assert set(paths_of(box).values()) < set(code._taken)
+        assert len(code._taken) == 3 + len(manager.servers)
 
 
 def paths_of(box: mcpclient.Toolbox) -> dict[str, str]:
@@ -582,20 +508,16 @@ def paths_of(box: mcpclient.Toolbox) -> dict[str, str]:
     return {each.binding.tool.name: path for path, each in code._functions.items()}
 
 
-def test_what_does_not_go_together() -> None:
+async def test_what_does_not_go_together() -> None:
     """F-CODE-1"""
+    async with connect_all({"a": Member("one")}) as manager:
+        with pytest.raises(UsageError, match="leave search= out"):
+            manager.toolbox("anthropic", code=CodeMode(), search=True)
 
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            with pytest.raises(UsageError, match="leave search= out"):
-                manager.toolbox("anthropic", code=CodeMode(), search=True)
+        def run_python() -> None: ...
 
-            def run_python() -> None: ...
-
-            with pytest.raises(UsageError, match="two tools have one name"):
-                manager.toolbox("anthropic", code=CodeMode(), functions=[run_python])
-
-    asyncio.run(main())
+        with pytest.raises(UsageError, match="two tools have one name"):
+            manager.toolbox("anthropic", code=CodeMode(), functions=[run_python])
 
 
 def test_the_blocking_twin(request: pytest.FixtureRequest) -> None:

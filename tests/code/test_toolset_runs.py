@@ -174,7 +174,7 @@ def test_without_a_sandbox_it_does(name: str, facts: dict[str, Any], tmp_path: P
 
 @pytest.mark.parametrize("name", FORGERIES)
 @confined
-def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None:
+async def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None:
     """F-CODE-1: they reach no tool that the model could not call, and hold nothing up."""
     code, said = FORGERIES[name]
     member = Member("buy", "hidden", "wait")
@@ -184,16 +184,12 @@ def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None
     member.script.answers["tools/call"] = lambda params: (
         None if params["name"] == "wait" else answered(params)
     )
-
-    async def main() -> None:
-        async with connect_all({"shop": member}) as manager:
-            mode = CodeMode(seconds=1 if "1 seconds" in said else 60)
-            box = manager.toolbox("openai_responses", exclude=["hidden"], code=mode)
-            output = await run_python(box, code)
-            assert output.startswith(PREFIX)
-            assert said in output
-
-    asyncio.run(main())
+    async with connect_all({"shop": member}) as manager:
+        mode = CodeMode(seconds=1 if "1 seconds" in said else 60)
+        box = manager.toolbox("openai_responses", exclude=["hidden"], code=mode)
+        output = await run_python(box, code)
+        assert output.startswith(PREFIX)
+        assert said in output
     assert "hidden" not in member.calls
 
 
@@ -279,20 +275,18 @@ def test_a_value_that_is_not_json_is_an_error(clean: None) -> None:
     assert "ToolError: " in ran("tools.a.b()", answer)[0]
 
 
-def test_where_code_cannot_be_confined(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_where_code_cannot_be_confined(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """F-CODE-1: making the toolbox says so, unless the user wants it all the same."""
     monkeypatch.setattr(confine, "shortcoming", lambda system: "no kernel")
     monkeypatch.setenv("PATH", str(tmp_path))  # and no bubblewrap
-
-    async def main() -> None:
-        async with connect_all({"a": Member("one")}) as manager:
-            with pytest.raises(SandboxUnavailable, match="no kernel"):
-                manager.toolbox("anthropic", code=CodeMode())
-            mode = CodeMode(Sandbox(best_effort=True))
-            box = manager.toolbox("openai_responses", code=mode)
-            assert await run_python(box, "tools.a.one()") == "one\n"
-
-    asyncio.run(main())
+    async with connect_all({"a": Member("one")}) as manager:
+        with pytest.raises(SandboxUnavailable, match="no kernel"):
+            manager.toolbox("anthropic", code=CodeMode())
+        mode = CodeMode(Sandbox(best_effort=True))
+        box = manager.toolbox("openai_responses", code=mode)
+        assert await run_python(box, "tools.a.one()") == "one\n"
 
 
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")

@@ -282,32 +282,29 @@ def ended(outcome: BaseException | CallToolResult | None) -> asyncio.Future[Any]
     return future
 
 
-def test_outcomes() -> None:
+async def test_outcomes() -> None:
     """Each kind of end is one outcome; what does not belong to the call is wrong."""
 
     def text(text: str) -> CallToolResult:
         return CallToolResult({"content": [{"type": "text", "text": text}]})
 
-    async def session() -> None:
-        for given, asked, outcome, wrong in (
-            (text("t1"), call("echo"), "result", ""),
-            (text("t2"), call("echo"), "result", "has the result of t2"),
-            (text("t1"), call("never"), "result", "has a result that the server never sent"),
-            (text("t1:xx"), call("big", more={"size": 2}), "result", ""),
-            (text("t1:x"), call("big", more={"size": 2}), "result", "has a result of 4"),
-            (None, call("never", cancelled_after=0.1), "cancelled", ""),
-            (None, call("echo"), "cancelled", "was cancelled by nobody"),
-            (ClientClosed(), call("echo"), "closed", ""),
-            (CallTimeout("tools/call", 1.0, "idle"), call("echo"), "timeout", ""),
-            (ProcessExited(["x"], 1, ""), call("echo"), "lost", ""),
-            (PeerError(-32000, "no"), call("echo"), "error", ""),
-            (LookupError("bug"), call("echo"), "error", "ended with LookupError('bug')"),
-        ):
-            found = outcome_of(ended(given), asked)  # type: ignore[arg-type]
-            assert found[0] == outcome
-            assert found[1].startswith(wrong) and bool(found[1]) == bool(wrong)
-
-    asyncio.run(session())
+    for given, asked, outcome, wrong in (
+        (text("t1"), call("echo"), "result", ""),
+        (text("t2"), call("echo"), "result", "has the result of t2"),
+        (text("t1"), call("never"), "result", "has a result that the server never sent"),
+        (text("t1:xx"), call("big", more={"size": 2}), "result", ""),
+        (text("t1:x"), call("big", more={"size": 2}), "result", "has a result of 4"),
+        (None, call("never", cancelled_after=0.1), "cancelled", ""),
+        (None, call("echo"), "cancelled", "was cancelled by nobody"),
+        (ClientClosed(), call("echo"), "closed", ""),
+        (CallTimeout("tools/call", 1.0, "idle"), call("echo"), "timeout", ""),
+        (ProcessExited(["x"], 1, ""), call("echo"), "lost", ""),
+        (PeerError(-32000, "no"), call("echo"), "error", ""),
+        (LookupError("bug"), call("echo"), "error", "ended with LookupError('bug')"),
+    ):
+        found = outcome_of(ended(given), asked)  # type: ignore[arg-type]
+        assert found[0] == outcome
+        assert found[1].startswith(wrong) and bool(found[1]) == bool(wrong)
 
 
 def test_quantiles() -> None:
