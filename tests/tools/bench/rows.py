@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 Answer = Mapping[str, float]
 MEGABYTE = 1_000_000
@@ -109,6 +110,25 @@ PAYLOAD = (SECONDS, CPU, PEAK)
 FIRST = (MILLISECONDS, CPU_MILLISECONDS, RESIDENT)
 COMMAND_LINE = (MILLISECONDS, CPU_MILLISECONDS)
 
+
+def _alone(*row: Any, **more: Any) -> Row:
+    """A row whose workers have done nothing before it."""
+    return Row(*row, fresh_worker=True, **more)
+
+
+def _endurance(*row: Any, **more: Any) -> Row:
+    return _alone(*row, heavy=True, **more)
+
+
+def _payload(key: str, title: str, transport: str, megabytes: int, **more: Any) -> Row:
+    operation, size = more.pop("operation", "payload"), megabytes * MEGABYTE
+    return _alone(key, title, operation, transport, PAYLOAD, 1, size=size, **more)
+
+
+def _command_line(key: str, what: str) -> Row:
+    return Row(key, f"command line, {what}", "command-line", "none", COMMAND_LINE, 1)
+
+
 ROWS = (
     Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
     Row("bridge-stdio", "stdio, through a bridge", "sequence", "stdio", CALLS, proxy="bridge"),
@@ -164,7 +184,7 @@ ROWS = (
         "notifications",
         "stdio",
         (NOTES, CPU_MICROSECONDS),
-        count=100_000,
+        100_000,
         quick_count=10_000,
         era="handshake",
     ),
@@ -172,69 +192,18 @@ ROWS = (
     Row("ws-100", "WebSocket, 100 at once", "together", "ws", CALLS),
     Row("stdio-connect", "stdio, connect to first answer", "connect", "stdio", (MILLISECONDS,), 3),
     Row("json-connect", "HTTP, connect to first answer", "connect", "json", (MILLISECONDS,), 10),
-    Row(
-        "stdio-10mb",
-        "stdio, a 10 MB result",
-        "payload",
-        "stdio",
-        PAYLOAD,
-        count=1,
-        size=10 * MEGABYTE,
-        fresh_worker=True,
-    ),
-    Row(
-        "json-10mb",
-        "HTTP JSON, a 10 MB result",
-        "payload",
-        "json",
-        PAYLOAD,
-        count=1,
-        size=10 * MEGABYTE,
-        fresh_worker=True,
-    ),
-    Row(
-        "stdio-64mb",
-        "stdio, a 64 MB result",
-        "payload",
-        "stdio",
-        PAYLOAD,
-        count=1,
-        size=64 * MEGABYTE,
-        in_quick=False,
-        fresh_worker=True,
-    ),
-    Row(
-        "json-64mb",
-        "HTTP JSON, a 64 MB result",
-        "payload",
-        "json",
-        PAYLOAD,
-        count=1,
-        size=64 * MEGABYTE,
-        in_quick=False,
-        fresh_worker=True,
-    ),
-    Row(
-        "ws-64mb",
-        "WebSocket, a 64 MB result",
-        "payload",
-        "ws",
-        PAYLOAD,
-        count=1,
-        size=64 * MEGABYTE,
-        in_quick=False,
-        fresh_worker=True,
-    ),
-    Row(
+    _payload("stdio-10mb", "stdio, a 10 MB result", "stdio", 10),
+    _payload("json-10mb", "HTTP JSON, a 10 MB result", "json", 10),
+    _payload("stdio-64mb", "stdio, a 64 MB result", "stdio", 64, in_quick=False),
+    _payload("json-64mb", "HTTP JSON, a 64 MB result", "json", 64, in_quick=False),
+    _payload("ws-64mb", "WebSocket, a 64 MB result", "ws", 64, in_quick=False),
+    _payload(
         "ws-64mb-masked",
         "WebSocket, a 64 MB argument, masked",
-        "argument",
         "ws",
-        PAYLOAD,
-        count=1,
-        size=64 * MEGABYTE,
+        64,
+        operation="argument",
         in_quick=False,
-        fresh_worker=True,
     ),
     Row(
         "import",
@@ -242,7 +211,7 @@ ROWS = (
         "import",
         "none",
         (NAME_CPU, NAME_MEMORY, CPU_MILLISECONDS, RESIDENT),
-        count=1,
+        1,
     ),
     Row(
         "import-http",
@@ -250,26 +219,19 @@ ROWS = (
         "import",
         "none",
         (CPU_MILLISECONDS, RESIDENT),
-        count=1,
+        1,
     ),
-    Row("version", "command line, --version", "command-line", "none", COMMAND_LINE, count=1),
-    Row("help", "command line, --help", "command-line", "none", COMMAND_LINE, count=1),
-    Row("tools", "command line, tools of a server", "command-line", "none", COMMAND_LINE, count=1),
-    Row(
-        "session",
-        "command line, a call in a session that stays",
-        "command-line",
-        "none",
-        COMMAND_LINE,
-        count=1,
-    ),
+    _command_line("version", "--version"),
+    _command_line("help", "--help"),
+    _command_line("tools", "tools of a server"),
+    _command_line("session", "a call in a session that stays"),
     Row(
         "first-stdio",
         "stdio, a program from its start to its first answer",
         "first",
         "stdio",
         FIRST,
-        count=1,
+        1,
     ),
     Row(
         "first-json",
@@ -277,158 +239,116 @@ ROWS = (
         "first",
         "json",
         FIRST,
-        count=1,
+        1,
     ),
-    Row(
-        "sse-64mb",
-        "HTTP SSE, a 64 MB result",
-        "payload",
-        "stream",
-        PAYLOAD,
-        count=1,
-        size=64 * MEGABYTE,
-        heavy=True,
-        fresh_worker=True,
+    _payload("sse-64mb", "HTTP SSE, a 64 MB result", "stream", 64, heavy=True),
+    _endurance(
+        "calls-100000", "stdio, a call after 100,000 calls", "late", "stdio", (LATER,), 100_000
     ),
-    Row(
-        "calls-100000",
-        "stdio, a call after 100,000 calls",
-        "late",
-        "stdio",
-        (LATER,),
-        count=100_000,
-        heavy=True,
-        fresh_worker=True,
-    ),
-    Row(
+    _endurance(
         "tools-10000",
         "stdio, a call after listing 10,000 tools",
         "tools",
         "stdio",
         (LATER,),
-        count=4_000,
+        4_000,
         tools=10_000,
-        heavy=True,
-        fresh_worker=True,
     ),
-    Row(
-        "in-flight-10000",
-        "stdio, 10,000 at once",
-        "in-flight",
-        "stdio",
-        (RATE, KEPT),
-        count=10_000,
-        heavy=True,
-        fresh_worker=True,
+    _endurance(
+        "in-flight-10000", "stdio, 10,000 at once", "in-flight", "stdio", (RATE, KEPT), 10_000
     ),
-    Row(
+    _endurance(
         "servers-200",
         "stdio, 200 servers from one process",
         "servers",
         "stdio",
         (MILLISECONDS, EACH),
-        count=200,
-        heavy=True,
-        fresh_worker=True,
+        200,
     ),
-    Row(
+    _endurance(
         "sessions-1000",
         "HTTP, 1,000 sessions in one process",
         "servers",
         "json",
         (MILLISECONDS, EACH),
-        count=1000,
+        1000,
         era="handshake",
-        heavy=True,
-        fresh_worker=True,
     ),
-    Row(
+    _endurance(
         "ws-1000",
         "WebSocket, 1,000 connections in one process",
         "servers",
         "ws",
         (MILLISECONDS, EACH),
-        count=1000,
-        heavy=True,
-        fresh_worker=True,
+        1000,
     ),
-    Row(
+    _endurance(
         "manager-stdio-200",
         "stdio, 200 servers in a manager",
         "manager",
         "stdio",
         (SECONDS_ALL, CPU_ALL, EACH),
-        count=200,
-        heavy=True,
-        fresh_worker=True,
+        200,
     ),
-    Row(
+    _endurance(
         "manager-json-200",
         "HTTP JSON, 200 servers in a manager",
         "manager",
         "json",
         (SECONDS_ALL, CPU_ALL, EACH),
-        count=200,
-        heavy=True,
-        fresh_worker=True,
+        200,
     ),
-    Row(
+    _alone(
         "manager-call",
         "stdio, what a call costs more in a manager",
         "manager-call",
         "stdio",
         (MORE,),
-        count=20_000,
+        20_000,
         quick_count=2_000,
-        fresh_worker=True,
     ),
-    Row(
+    _alone(
         "blocking-call",
         "stdio, what a blocking call costs more",
         "blocking-call",
         "stdio",
         (MORE_BLOCKING, BY_RUN, BY_PORTAL),
-        count=5_000,
+        5_000,
         quick_count=500,
-        fresh_worker=True,
     ),
-    Row(
+    _alone(
         "blocking-threads",
         "stdio, 64 calls over 8 threads",
         "blocking-threads",
         "stdio",
         (BY_THREADS, BARE_THREADS),
-        count=200,
+        200,
         quick_count=20,
-        fresh_worker=True,
     ),
-    Row(
+    _alone(
         "sandbox-start",
         "stdio, what a start costs more in a sandbox",
         "sandbox-start",
         "stdio",
         (MORE_START,),
-        count=15,
+        15,
         quick_count=3,
-        fresh_worker=True,
     ),
-    Row(
+    _alone(
         "audit-call",
         "stdio, what a line of an audit log costs a call",
         "audit-call",
         "stdio",
         (MORE,),
-        count=5_000,
+        5_000,
         quick_count=1_000,
-        fresh_worker=True,
     ),
-    Row(
+    _alone(
         "manager-tools",
         "10,000 tools of 100 servers in one list",
         "manager-tools",
         "stdio",
         (CPU_MILLISECONDS,),
-        count=10_000,
-        fresh_worker=True,
+        10_000,
     ),
 )
