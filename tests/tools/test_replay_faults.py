@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -41,78 +41,107 @@ def assert_found(name: str, *texts: str) -> None:
         assert any(text in line for line in found), f"{text!r} is not in {found}"
 
 
-@pytest.fixture
-def change(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[Message], None]], None]:
-    """Let a function change every message that goes out."""
-    encode = Outgoing.encode
-
-    def install(function: Callable[[Message], None]) -> None:
-        def changed(self: Outgoing) -> bytes:
-            message = json.loads(encode(self))
-            function(message)
-            return json.dumps(message).encode()
-
-        monkeypatch.setattr(Outgoing, "encode", changed)
-
-    return install
-
-
-Change = Callable[[Callable[[Message], None]], None]
-
-
-@pytest.fixture
-def without_header(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Leave one of the protocol's headers out."""
-    headers = vars(Outgoing)["headers"].fget
-
-    def install(left_out: str) -> None:
-        def some(self: Outgoing) -> Mapping[str, str]:
-            return {name: value for name, value in headers(self).items() if name != left_out}
-
-        monkeypatch.setattr(Outgoing, "headers", property(some))
-
-    return install
-
-
 # Heads of requests
 
 
-def test_a_missing_version_header(without_header: Callable[[str], None]) -> None:
-    without_header("MCP-Protocol-Version")
-    assert_found(
-        "http/sdk1-terminated",
-        "POST /mcp tools/call: header mcp-protocol-version is nothing, recorded was 2025-11-25",
-    )
-
-
-@pytest.mark.parametrize("header", ["Mcp-Method", "Mcp-Name"])
-def test_a_missing_header_of_the_stateless_era(
-    header: str, without_header: Callable[[str], None]
+@pytest.mark.parametrize(
+    ("header", "session", "said"),
+    [
+        ("MCP-Protocol-Version", "http/sdk1-terminated", "nothing, recorded was 2025-11-25"),
+        ("Mcp-Method", "http/sdk2-cancel-2026-07-28", "nothing, recorded was "),
+        ("Mcp-Name", "http/sdk2-cancel-2026-07-28", "nothing, recorded was "),
+    ],
+)
+def test_a_missing_header_of_the_protocol(
+    header: str, session: str, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    without_header(header)
-    assert_found(
-        "http/sdk2-cancel-2026-07-28",
-        f"POST /mcp tools/call: header {header.lower()} is nothing, recorded was ",
-    )
+    headers = vars(Outgoing)["headers"].fget
+
+    def some(self: Outgoing) -> Mapping[str, str]:
+        return {name: value for name, value in headers(self).items() if name != header}
+
+    monkeypatch.setattr(Outgoing, "headers", property(some))
+    assert_found(session, f"POST /mcp tools/call: header {header.lower()} is {said}")
 
 
-def test_a_wrong_accept_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    headers = [("Accept", "application/json"), ("Content-Type", "application/json")]
-    monkeypatch.setattr(streamable_http, "_POST_HEADERS", headers)
-    assert_found(
+async def nothing(*_: object, **__: object) -> None: ...
+
+
+def plain_frame(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
+    return bytes((first_byte, 126)) + len(payload).to_bytes(2, "big") + payload
+
+
+# By what is wrong: the attribute that is replaced, the session, and what is found in it.
+REPLACED: dict[str, tuple[Any, str, Any, str, list[str]]] = {
+    "a wrong accept header": (
+        *(streamable_http, "_POST_HEADERS"),
+        [("Accept", "application/json"), ("Content-Type", "application/json")],
         "http/sdk1-terminated",
-        "POST /mcp initialize: header accept is application/json, "
-        "recorded was application/json, text/event-stream",
-    )
-
-
-def test_a_session_id_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StreamableHttpTransport, "begin_session", lambda *_: None)
-    assert_found(
+        [
+            "POST /mcp initialize: header accept is application/json, "
+            "recorded was application/json, text/event-stream"
+        ],
+    ),
+    "a session id not repeated": (
+        *(StreamableHttpTransport, "begin_session", lambda *_: None),
         "http/sdk1-terminated",
-        "POST /mcp tools/call: header mcp-session-id is nothing, recorded was redacted-1",
-        "never sent: DELETE /mcp",
-    )
+        [
+            "POST /mcp tools/call: header mcp-session-id is nothing, recorded was redacted-1",
+            "never sent: DELETE /mcp",
+        ],
+    ),
+    "a session not ended": (
+        *(StreamableHttpTransport, "_end_session", nothing),
+        "http/sdk1-terminated",
+        ["never sent: DELETE /mcp"],
+    ),
+    # Where the reference client leaves it behind, ours has to end it all the same.
+    "a session that only the library ends": (
+        *(StreamableHttpTransport, "_end_session", nothing),
+        "http/sdk1-cancel",
+        ["a known difference did not occur: the session is ended with DELETE"],
+    ),
+    "a stream resumed too soon": (
+        *(EventStream, "next_delay", lambda self, longest=0.0: 0.001),
+        "http/sdk1-resumable-resumed",
+        ["too soon: GET /mcp came "],
+    ),
+    "a challenge that does not fit its verifier": (
+        *(obtaining, "code_challenge", lambda verifier: verifier),
+        "http/authorized-code",
+        ["POST /token: form field code_verifier is not that of the code_challenge"],
+    ),
+    "initialized is never sent": (
+        *(Session, "notify", nothing),
+        "http/sdk1-terminated",
+        [
+            "(POST /mcp notifications/initialized) never came from the client",
+            "never sent: POST /mcp notifications/initialized",
+        ],
+    ),
+    "a cancellation never sent": (
+        *(Session, "_abandon", lambda *_: None),
+        "http/sdk1-cancel",
+        ["never sent: POST /mcp notifications/cancelled"],
+    ),
+    "progress not delivered": (
+        *(Correlator, "progress", lambda *_: False),
+        "http/sdk1-progress",
+        ["step 0: progress is nothing, recorded was [{"],
+    ),
+    "a frame that is not masked": (
+        *(websocket_frames, "encode_frame", plain_frame),
+        "ws/sdk1-cancel",
+        ["a frame of the client's is not masked"],
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", REPLACED)
+def test_what_is_replaced(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    owner, name, replacement, session, found = REPLACED[wrong]
+    monkeypatch.setattr(owner, name, replacement)
+    assert_found(session, *found)
 
 
 def test_a_resumption_that_does_not_say_from_where(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,49 +154,7 @@ def test_a_resumption_that_does_not_say_from_where(monkeypatch: pytest.MonkeyPat
     assert_found("http/sdk1-resumable-resumed", "GET /mcp: header last-event-id is nothing")
 
 
-def test_a_session_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(*_: object) -> None: ...
-
-    monkeypatch.setattr(StreamableHttpTransport, "_end_session", nothing)
-    assert_found("http/sdk1-terminated", "never sent: DELETE /mcp")
-
-
-def test_a_session_that_only_the_library_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the reference client leaves it behind, ours has to end it all the same."""
-
-    async def nothing(*_: object) -> None: ...
-
-    monkeypatch.setattr(StreamableHttpTransport, "_end_session", nothing)
-    assert_found(
-        "http/sdk1-cancel", "a known difference did not occur: the session is ended with DELETE"
-    )
-
-
-def test_a_stream_resumed_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(EventStream, "next_delay", lambda self, longest=0.0: 0.001)
-    assert_found("http/sdk1-resumable-resumed", "too soon: GET /mcp came ")
-
-
-def test_a_challenge_that_does_not_fit_its_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(obtaining, "code_challenge", lambda verifier: verifier)
-    assert_found(
-        "http/authorized-code",
-        "POST /token: form field code_verifier is not that of the code_challenge",
-    )
-
-
 # Messages
-
-
-def test_initialized_is_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def nothing(*_: object, **__: object) -> None: ...
-
-    monkeypatch.setattr(Session, "notify", nothing)
-    assert_found(
-        "http/sdk1-terminated",
-        "(POST /mcp notifications/initialized) never came from the client",
-        "never sent: POST /mcp notifications/initialized",
-    )
 
 
 def test_an_id_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,20 +166,6 @@ def test_an_id_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Correlator, "__init__", with_one_id)
     assert_found("http/sdk1-terminated", "id 1 was used before: POST /mcp tools/call")
-
-
-def test_a_cancellation_never_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Session, "_abandon", lambda *_: None)
-    assert_found("http/sdk1-cancel", "never sent: POST /mcp notifications/cancelled")
-
-
-def test_a_cancellation_of_another_request(change: Change) -> None:
-    def other(message: Message) -> None:
-        if message.get("method") == "notifications/cancelled":
-            message["params"]["requestId"] += 1
-
-    change(other)
-    assert_found("http/sdk1-cancel", "POST /mcp notifications/cancelled: params.requestId is ")
 
 
 def test_a_request_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,100 +180,75 @@ def test_a_request_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
     assert_found("http/sdk1-json-tour", "never recorded: POST /mcp ping")
 
 
-def test_changed_params(change: Change) -> None:
-    def other(message: Message) -> None:
-        if message.get("method") == "tools/call":
-            message["params"]["arguments"]["text"] = "twice"
-
-    change(other)
-    assert_found(
-        "http/sdk1-terminated",
-        "POST /mcp tools/call: params.arguments.text is twice, recorded was once",
-    )
-
-
-def test_a_param_too_many(change: Change) -> None:
-    def more(message: Message) -> None:
-        if message.get("method") == "tools/call":
-            message["params"]["more"] = True
-
-    change(more)
-    assert_found("http/sdk1-terminated", "tools/call: params.more is true, recorded was nothing")
-
-
-def test_a_missing_progress_token(change: Change) -> None:
-    def without(message: Message) -> None:
-        if message.get("method") == "tools/call":
-            message["params"].pop("_meta", None)
-
-    change(without)
-    assert_found(
-        "http/sdk1-progress", "POST /mcp tools/call: params._meta.progressToken is nothing"
-    )
-
-
-def test_missing_metadata_of_the_stateless_era(change: Change) -> None:
-    def without(message: Message) -> None:
-        meta = message.get("params", {}).get("_meta", {})
-        meta.pop("io.modelcontextprotocol/clientCapabilities", None)
-
-    change(without)
-    assert_found(
-        "http/sdk2-cancel-2026-07-28",
-        "params._meta.io.modelcontextprotocol/clientCapabilities is nothing, recorded was {}",
-    )
-
-
-def test_state_not_given_back(change: Change) -> None:
-    def without(message: Message) -> None:
-        message.get("params", {}).pop("requestState", None)
-
-    change(without)
-    assert_found(
-        "http/sdk2-asks-2026-07-28", "tools/call: params.requestState is nothing, recorded was "
-    )
+# By what is wrong: the method, or the member that tells an answer; the path of a member of such
+# messages, without its value as it is to be (else it is left out); the session, and what is found.
+CHANGED: dict[str, tuple[str, tuple[str, ...], list[Any], str, list[str]]] = {
+    "a cancellation of another request": (
+        *("notifications/cancelled", ("params", "requestId"), [10_000], "http/sdk1-cancel"),
+        ["POST /mcp notifications/cancelled: params.requestId is "],
+    ),
+    "changed params": (
+        *("tools/call", ("params", "arguments", "text"), ["twice"], "http/sdk1-terminated"),
+        ["POST /mcp tools/call: params.arguments.text is twice, recorded was once"],
+    ),
+    "a param too many": (
+        *("tools/call", ("params", "more"), [True], "http/sdk1-terminated"),
+        ["tools/call: params.more is true, recorded was nothing"],
+    ),
+    "a missing progress token": (
+        *("tools/call", ("params", "_meta"), [], "http/sdk1-progress"),
+        ["POST /mcp tools/call: params._meta.progressToken is nothing"],
+    ),
+    "missing metadata of the stateless era": (
+        "method",
+        ("params", "_meta", "io.modelcontextprotocol/clientCapabilities"),
+        *([], "http/sdk2-cancel-2026-07-28"),
+        ["params._meta.io.modelcontextprotocol/clientCapabilities is nothing, recorded was {}"],
+    ),
+    "state not given back": (
+        *("tools/call", ("params", "requestState"), [], "http/sdk2-asks-2026-07-28"),
+        ["tools/call: params.requestState is nothing, recorded was "],
+    ),
+    "a wrong answer to the server": (
+        *("result", ("result", "content", "text"), ["No."], "http/sdk1-sampling"),
+        ["answer to 0: result.content.text is No., recorded was It rains."],
+    ),
+    "an answer under another id": (
+        *("result", ("id",), ["else"], "http/sdk1-roots"),
+        [
+            "never recorded: POST /mcp answer to 'else'",
+            "(POST /mcp answer to 0) never came from the client",
+        ],
+    ),
+    "an error with another code": (
+        *("error", ("error", "code"), [-32603], "http/sdk1-undeclared"),
+        ["error.code is -32603, recorded was -32601"],
+    ),
+    "capabilities not declared": (
+        *("initialize", ("params", "capabilities", "sampling"), [], "http/sdk1-sampling"),
+        ["initialize: params.capabilities.sampling is nothing"],
+    ),
+}
 
 
-def test_a_wrong_answer_to_the_server(change: Change) -> None:
-    def other(message: Message) -> None:
-        content = message.get("result", {}).get("content")
-        if isinstance(content, dict):  # of an answer with tools it is a list
-            content["text"] = "No."
+@pytest.mark.parametrize("wrong", CHANGED)
+def test_a_changed_message(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, (*path, last), value, session, found = CHANGED[wrong]
+    encode = Outgoing.encode
 
-    change(other)
-    assert_found(
-        "http/sdk1-sampling", "answer to 0: result.content.text is No., recorded was It rains."
-    )
+    def changed(self: Outgoing) -> bytes:
+        message = json.loads(encode(self))
+        if kind in message or message.get("method") == kind:
+            member = message
+            for name in path:
+                member = member.get(name, {})
+            if isinstance(member, dict):  # of an answer with tools, the content is a list
+                member.pop(last, None)
+                member.update((last, each) for each in value)
+        return json.dumps(message).encode()
 
-
-def test_an_answer_under_another_id(change: Change) -> None:
-    def other(message: Message) -> None:
-        if "result" in message:
-            message["id"] = "else"
-
-    change(other)
-    assert_found(
-        "http/sdk1-roots",
-        "never recorded: POST /mcp answer to 'else'",
-        "(POST /mcp answer to 0) never came from the client",
-    )
-
-
-def test_an_error_with_another_code(change: Change) -> None:
-    def other(message: Message) -> None:
-        if "error" in message:
-            message["error"]["code"] = -32603
-
-    change(other)
-    assert_found("http/sdk1-undeclared", "error.code is -32603, recorded was -32601")
-
-
-def test_capabilities_not_declared(change: Change) -> None:
-    def without(message: Message) -> None:
-        message.get("params", {}).get("capabilities", {}).pop("sampling", None)
-
-    change(without)
-    assert_found("http/sdk1-sampling", "initialize: params.capabilities.sampling is nothing")
+    monkeypatch.setattr(Outgoing, "encode", changed)
+    assert_found(session, *found)
 
 
 # What the user gets
@@ -330,11 +278,6 @@ def test_a_notification_delivered_twice(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(EventStream, "_deliver", twice)
     assert_found("http/sdk1-changes", "notifications: how many is 6, recorded was 3")
-
-
-def test_progress_not_delivered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Correlator, "progress", lambda *_: False)
-    assert_found("http/sdk1-progress", "step 0: progress is nothing, recorded was [{")
 
 
 def test_a_result_that_lost_something(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,11 +312,3 @@ def test_posts_to_another_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(LegacySseTransport, "send", elsewhere)
     assert_found("sse/sdk1-cancel", "never recorded: POST /sse initialize")
-
-
-def test_a_frame_that_is_not_masked(monkeypatch: pytest.MonkeyPatch) -> None:
-    def plain(first_byte: int, payload: bytes, mask_key: bytes) -> bytes:
-        return bytes((first_byte, 126)) + len(payload).to_bytes(2, "big") + payload
-
-    monkeypatch.setattr(websocket_frames, "encode_frame", plain)
-    assert_found("ws/sdk1-cancel", "a frame of the client's is not masked")
