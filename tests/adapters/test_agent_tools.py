@@ -177,13 +177,6 @@ def test_execute_sync() -> None:
         tool.execute_sync({})
 
 
-def test_what_describes_a_tool() -> None:
-    """F-TOOL-9: as frameworks ask for it."""
-    tool = agent_tool(Tool({"name": "t", "title": "T"}), None)  # type: ignore[arg-type]
-    assert (tool.name, tool.description) == ("t", "T")
-    assert tool.parameters == {"type": "object", "properties": {}}
-
-
 @pytest.mark.parametrize(
     ("outcome", "said"),
     [

@@ -10,7 +10,6 @@ from hypothesis import given
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.errors import UsageError
-from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.model_apis import APIS
 from tests.adapters.outcomes import OUTCOMES, PROMPT
 from tests.adapters.shapes import SHAPES, tool
@@ -41,11 +40,28 @@ def test_arguments_of_every_shape_come_through(provider: str, shape: str) -> Non
         assert call.arguments == value
 
 
+# By the provider: how an error calls its API, and what it looks like that it has not said.
+NO_RESPONSES: dict[str, tuple[str, list[Any]]] = {
+    "anthropic": ("Anthropic's Messages API", [{"content": 5}, {"choices": []}]),
+    "openai_chat": (
+        "OpenAI's Chat Completions API",
+        [{"choices": []}, {"choices": [{}]}, {"output": []}, [], {"role": "a", "tool_calls": 5}],
+    ),
+    "openai_responses": ("OpenAI's Responses API", [{"output": "text"}, {"content": []}]),
+    "google": ("Google's Gemini API", [{"parts": 5}]),
+    "bedrock": ("Bedrock's Converse API", [{"output": {}}, {"content": "x"}, {"output": []}]),
+}
+
+
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_object_that_is_not_a_response(provider: str) -> None:
     """F-TOOL-2: the error names the API, what is missing, and what was given."""
-    with pytest.raises(UsageError, match=r"^not a response of .*: it has no \w+ \(it is a int\)$"):
-        PROVIDERS[provider].calls(5)
+    name, others = NO_RESPONSES[provider]
+    for response in (None, {}, "text", 5, *others):
+        kind = type(response).__name__
+        said = rf"^not a response of {name}: it has no [\w ]+ \(it is a {kind}\)$"
+        with pytest.raises(UsageError, match=said):
+            PROVIDERS[provider].calls(response)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -55,22 +71,3 @@ def test_every_call_has_a_result_and_every_message_a_place(provider: str) -> Non
     told = str(PROVIDERS[provider].results(pairs))
     assert all(repr(call.id) in told for call, _ in pairs)
     assert "look" in str(PROVIDERS[provider].messages(PROMPT)[0])
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_texts_and_calls_are_answered(provider: str) -> None:
-    """F-API-11"""
-    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
-    response = APIS[provider]([]).whole("I look.", [("c", "a", {"x": 1})])
-    text, use = PROVIDERS[provider].answer(response, asked)["content"]
-    assert text == {"type": "text", "text": "I look."}
-    assert (use["type"], use["name"], use["input"]) == ("tool_use", "a", {"x": 1})
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_call_without_an_id_is_answered_with_one(provider: str) -> None:
-    """F-API-11: a server ties its results to ids."""
-    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
-    response = APIS[provider]([]).whole("", [("", "a", {})])
-    uses = [each for each in PROVIDERS[provider].answer(response, asked)["content"] if "id" in each]
-    assert [use["id"].rstrip("012") for use in uses] == ["call_"]
