@@ -442,21 +442,9 @@ FAULTY = {
     "environment": ("auth.flow", "from os import environ", "reads the environment"),
     "a connection": ("auth.flow", "from urllib import request", "opens connections"),
     "socket": ("transports.stdio", "import socket", "sockets are net's"),
-    "subprocess": (
-        "transports.stdio",
-        "from subprocess import Popen",
-        "net/process's",
-    ),
-    "an era": (
-        "client.client",
-        "from ..protocol.eras import StatelessEra",
-        "eras are objects",
-    ),
-    "an era as a module": (
-        "client.client",
-        "from ..protocol import eras",
-        "eras are objects",
-    ),
+    "subprocess": ("transports.stdio", "from subprocess import Popen", "net/process's"),
+    "an era": ("client.client", "from ..protocol.eras import StatelessEra", "eras are objects"),
+    "an era as a module": ("client.client", "from ..protocol import eras", "eras are objects"),
     "a clock outside net": ("transports.stdio", "from time import monotonic", "reads the clock"),
     "a date of today": (
         "client.client",

@@ -190,10 +190,7 @@ def reconnection_delay() -> float:
 
 def manager_delay() -> float:
     async def main() -> float:
-        server = SimpleNamespace(
-            _upkeep=Upkeep(Reconnect()),
-            _handle=int,
-        )
+        server = SimpleNamespace(_upkeep=Upkeep(Reconnect()), _handle=int)
         Server._pause(cast(Server, server))
         server._timer.cancel()
         delay = server._timer.when() - asyncio.get_running_loop().time()
@@ -241,10 +238,7 @@ Draw = Callable[[], Any]
 # Where something is drawn, from what, and how to draw it as the library does: one for each time
 # that the source is named there. A flow's `RandomBytes` is what `FlowRunner` answers it with.
 SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
-    "auth.obtaining:by_code": [
-        ("RandomBytes", state),
-        ("RandomBytes", verifier),
-    ],
+    "auth.obtaining:by_code": [("RandomBytes", state), ("RandomBytes", verifier)],
     "auth.clients:_assertion": [("RandomBytes", assertion_id)],
     "auth.signing:DpopProver.proof": [("RandomBytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("RandomBytes", proof_key)],

@@ -40,10 +40,7 @@ SHAPES: dict[str, tuple[Json, list[Json]]] = {
         },
         [{"tree": _TREE}],
     ),
-    "a reference at the root": (
-        {"$defs": {"Node": _NODE}, "$ref": "#/$defs/Node"},
-        [_TREE],
-    ),
+    "a reference at the root": ({"$defs": {"Node": _NODE}, "$ref": "#/$defs/Node"}, [_TREE]),
     "a reference to the root": (
         {"properties": {"again": {"$ref": "#"}, "n": {"type": "integer"}}},
         [{"again": {"again": {"n": 1}}}, {"again": "no object is fine, too"}],
@@ -79,7 +76,7 @@ SHAPES: dict[str, tuple[Json, list[Json]]] = {
             "allOf": [
                 {"properties": {"a": {"type": "string"}}, "required": ["a"]},
                 {"properties": {"a": {"minLength": 2}, "b": {"type": "null"}}},
-            ],
+            ]
         },
         [{"a": "xy"}, {"a": "xy", "b": None, "c": 1}],
     ),

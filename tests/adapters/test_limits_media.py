@@ -110,11 +110,7 @@ CONVERSE = {
             {name: name for name in GEMINI},
             dict.fromkeys(("image", "audio", "video", "document"), 15_000_000),
         ),
-        (
-            bedrock._API,
-            CONVERSE,
-            {"image": 3_932_160, "document": 4_718_592, "video": 25_000_000},
-        ),
+        (bedrock._API, CONVERSE, {"image": 3_932_160, "document": 4_718_592, "video": 25_000_000}),
     ],
 )
 def test_the_media_that_each_api_takes(

@@ -120,11 +120,7 @@ def test_what_a_server_asks() -> None:
     made = request(SAMPLING, "m")
     assert made["messages"][0] == {"role": "system", "content": "Be brief."}
     assert made["messages"][2]["tool_calls"][0]["function"]["name"] == "weather_now"
-    assert made["messages"][3] == {
-        "role": "tool",
-        "tool_call_id": "c1",
-        "content": "sunny",
-    }
+    assert made["messages"][3] == {"role": "tool", "tool_call_id": "c1", "content": "sunny"}
     assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "messages": []}
 
 

@@ -12,13 +12,7 @@ import pytest
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
 from mcpclient.adapters.definitions import RawCall, ToolCall
 from mcpclient.adapters.limits import Media, MediaRules, NameRule
-from mcpclient.adapters.parts import (
-    Prepared,
-    Turn,
-    made_results,
-    names_of,
-    turns_of,
-)
+from mcpclient.adapters.parts import Prepared, Turn, made_results, names_of, turns_of
 from mcpclient.protocol.sampling import SamplingMessage, SamplingRequest
 from mcpclient.protocol.types import GetPromptResult
 from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT

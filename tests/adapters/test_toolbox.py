@@ -170,10 +170,7 @@ async def test_one_bad_call_never_loses_the_others() -> None:
     """F-TOOL-2: of an exception that is not this library's, the model learns the type only."""
     timeout = mcpclient.CallTimeout("tools/call", 3.0, "idle")
     source = Source(
-        good=None,
-        gone=mcpclient.ConnectionLost("it ended"),
-        slow=timeout,
-        bad=KeyError("secret"),
+        good=None, gone=mcpclient.ConnectionLost("it ended"), slow=timeout, bad=KeyError("secret")
     )
     box = await Toolbox(source, "openai_responses")
     turn = response(call("gone"), call("bad"), call("good"), call("slow"))

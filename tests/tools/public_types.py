@@ -46,9 +46,7 @@ def faults_for_users() -> Iterator[str]:
         venv.EnvBuilder(symlinks=os.name != "nt").create(environment)
         packages = next(environment.rglob("site-packages"))
         shutil.copytree(
-            TOP / "mcpclient",
-            packages / "mcpclient",
-            ignore=shutil.ignore_patterns("__pycache__"),
+            TOP / "mcpclient", packages / "mcpclient", ignore=shutil.ignore_patterns("__pycache__")
         )
         programs = environment / ("Scripts" if os.name == "nt" else "bin")
         path = os.pathsep.join([str(programs), os.environ["PATH"]])

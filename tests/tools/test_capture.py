@@ -260,8 +260,7 @@ def test_every_transcript_is_that_of_its_script() -> None:
 
 
 @pytest.mark.parametrize(
-    "check",
-    [tells_what_came_of_every_step, is_consistent, holds_no_secret_and_names_no_machine],
+    "check", [tells_what_came_of_every_step, is_consistent, holds_no_secret_and_names_no_machine]
 )
 def test_every_transcript(check: Callable[[Path], None]) -> None:
     assert FILES

@@ -50,9 +50,7 @@ def test_the_library_does_what_the_reference_client_did_over_stdio() -> None:
     is_as_recorded("stdio/sdk1-cancel", chunking=1)
 
 
-def test_where_pipes_cannot_be_handed_over_they_are_copied(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_where_pipes_cannot_be_handed_over_they_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows."""
     monkeypatch.setattr(stdio_peer, "can_hand_over", lambda: False)
     for name in ("stdio/sdk1-cancel", "stdio/sdk1-progress"):

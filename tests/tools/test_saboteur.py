@@ -65,10 +65,6 @@ def test_a_test_that_fails_anyway_has_noticed_nothing(
     assert runs == [
         ("faulty", "tests/protocol/test_caching.py"),
         ("sound", "tests/test_a.py::test_red"),
-        (
-            "faulty",
-            "tests/protocol/test_caching.py",
-            "--deselect=tests/test_a.py::test_red",
-        ),
+        ("faulty", "tests/protocol/test_caching.py", "--deselect=tests/test_a.py::test_red"),
         ("sound", "tests/test_b.py::test_good"),
     ]

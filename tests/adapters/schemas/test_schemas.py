@@ -455,10 +455,7 @@ def test_a_closed_branch_forbids_what_others_have() -> None:
             "allOf": [{"properties": {"a": {"type": "integer"}, "c": {}}, "required": ["a"]}],
         }
     )
-    assert made["properties"] == {
-        "a": {"allOf": [{"minimum": 1}, {"type": "integer"}]},
-        "b": {},
-    }
+    assert made["properties"] == {"a": {"allOf": [{"minimum": 1}, {"type": "integer"}]}, "b": {}}
     assert made["required"] == ["a"]
 
 

@@ -135,17 +135,17 @@ VISIBLE = _faults(
                 "a connection that the server closes is used again",
                 '"close" not in options and (version != "1.0" or "keep-alive" in options)',
                 "True",
-            ),
+            )
         ],
         "net.cookies": [
-            ("no cookie is sent back", "if origin == url.origin and name not in named", "if False"),
+            ("no cookie is sent back", "if origin == url.origin and name not in named", "if False")
         ],
         "protocol.caching": [
             (
                 "a change leaves what is fresh",
                 '"notifications/resources/list_changed": ("resources/list", "resources/templates/list"),',
                 "",
-            ),
+            )
         ],
         "client.answers.answerers": [
             ("a refused sampling has another code", "_REJECTED = -1", "_REJECTED = -32603"),
@@ -171,23 +171,19 @@ VISIBLE = _faults(
             ("events come twice after a resumption", "not self._is_replay(event.id)", "True"),
         ],
         "transports.legacy_sse": [
-            ("another origin's endpoint is used", "if url.origin == base.origin:", "if True:"),
+            ("another origin's endpoint is used", "if url.origin == base.origin:", "if True:")
         ],
         "transports.http_messages": [
             (
                 "no session ever expires",
                 "is_expired = in_session and (status == 404 or says_so)",
                 "is_expired = False",
-            ),
+            )
         ],
-        "transports.connected": [
-            ("lines are not ended", 'message + b"\\n"', "message"),
-        ],
-        "jsonrpc.correlator": [
-            ("progress postpones nothing", "if pending.idle:", "if False:"),
-        ],
+        "transports.connected": [("lines are not ended", 'message + b"\\n"', "message")],
+        "jsonrpc.correlator": [("progress postpones nothing", "if pending.idle:", "if False:")],
         "client.connection.connection": [
-            ("every page is the first", 'params = {"cursor": cursor}', "params = {}"),
+            ("every page is the first", 'params = {"cursor": cursor}', "params = {}")
         ],
         "auth.obtaining": [
             (
@@ -228,7 +224,7 @@ VISIBLE = _faults(
                 "a refresh token is forgotten",
                 "refresh_token = previous.refresh_token if previous else None",
                 "refresh_token = None",
-            ),
+            )
         ],
         "framing.websocket": [
             (
@@ -260,28 +256,28 @@ OTHERS = _faults(
             ("a long line is delivered", "if self.unfinished <= self._limit:", "if True:"),
         ],
         "framing.sse": [
-            ("a decoder is quadratic", "self._data += value", "self._data = self._data + value"),
+            ("a decoder is quadratic", "self._data += value", "self._data = self._data + value")
         ],
         "framing.content_coding": [
             (
                 "any coding is taken for gzip",
                 "if names and self._coding not in _CODINGS:",
                 "if False:",
-            ),
+            )
         ],
         "jsonrpc.messages": [
             (
                 "a string is no id",
                 "return int(request_id) if _NUMBER.fullmatch(request_id) else request_id",
                 "return request_id",
-            ),
+            )
         ],
         "protocol.eras": [
             (
                 "initialize may be cancelled",
                 "initializes or asks_for_task else",
                 "asks_for_task else",
-            ),
+            )
         ],
         "jsonrpc.correlator": [
             (
@@ -347,7 +343,7 @@ OTHERS = _faults(
                 "a proof is for any token",
                 "if access_token is not None:\n            claims",
                 "if False:\n            claims",
-            ),
+            )
         ],
         "auth.tokens": [
             (
@@ -399,14 +395,14 @@ OTHERS = _faults(
                 "header values are not encoded",
                 "    if is_plain:\n        return value",
                 "    if True:\n        return value",
-            ),
+            )
         ],
         "protocol.negotiation": [
             (
                 "the first retry waits",
                 "if round_number > 1 else 0.0",
                 "if round_number > 0 else 0.0",
-            ),
+            )
         ],
         "client.connection.session": [
             (
@@ -473,7 +469,7 @@ OTHERS = _faults(
             ),
         ],
         "transports.connected": [
-            ("a withdrawn message is sent", "                del self._waiting[position]\n", ""),
+            ("a withdrawn message is sent", "                del self._waiting[position]\n", "")
         ],
         "client.answers.inbound_requests": [
             (
@@ -541,21 +537,21 @@ OTHERS = _faults(
             ),
         ],
         "errors.root": [
-            ("a captive portal costs the login", "return self.status in (400, 401)", "return True"),
+            ("a captive portal costs the login", "return self.status in (400, 401)", "return True")
         ],
         "net.files": [
             (
                 "unfinished copies of secrets stay",
                 "                unfinished.unlink()",
                 "                pass",
-            ),
+            )
         ],
         "sync.handlers": [
             (
                 "a handler that exits ends the loop of all clients",
                 'raise RuntimeError(f"a handler raised {type(error).__name__}") from None',
                 "raise",
-            ),
+            )
         ],
         "net.http": [
             (
@@ -602,34 +598,34 @@ OTHERS = _faults(
                 "pings of an earlier session go on",
                 "        cancel(self._keep_alive)\n        if self.options.keep_alive",
                 "        if self.options.keep_alive",
-            ),
+            )
         ],
         "net.dialing": [
             (
                 "a proxy is shown the client certificate",
                 "self._tls.for_server if peer is url else self._tls.for_proxy",
                 "self._tls.for_server",
-            ),
+            )
         ],
         "transports.stdio": [
-            ("a server gets all our variables", "inherit_env=inherit_env,", 'inherit_env="all",'),
+            ("a server gets all our variables", "inherit_env=inherit_env,", 'inherit_env="all",')
         ],
         "transports.http_messages": [
             (
                 "a header of the caller's replaces the login",
                 "merged(merged(headers, provided), self._credentials)",
                 "merged(merged(headers, self._credentials), provided)",
-            ),
+            )
         ],
         "net.process.stderr": [
-            ("stderr is kept without end", "if len(self._kept) > 2 * _KEPT:", "if False:"),
+            ("stderr is kept without end", "if len(self._kept) > 2 * _KEPT:", "if False:")
         ],
         "inspector.journal": [
             (
                 "an answer belongs to a request of an earlier connection",
                 'if "transcript" in record:\n            self._asked.clear()',
                 'if "transcript" in record:',
-            ),
+            )
         ],
         "auth.flow": [
             (
@@ -663,62 +659,60 @@ OTHERS = _faults(
                 "a token of words is taken for a scope",
                 'if scheme.lower() == "basic" and _SCOPE',
                 "if _SCOPE",
-            ),
+            )
         ],
         "net.login.storage": [
             (
                 "credentials are not written when nobody waits",
                 "await asyncio.shield(self._save(key, None if record is None else dict(record)))",
                 "await self._save(key, None if record is None else dict(record))",
-            ),
+            )
         ],
         "net.guarded_fetch": [
             (
                 "other servers are reached as the client's own",
                 "self._to_server if is_own else self._to_others,",
                 "self._to_server,",
-            ),
+            )
         ],
         "inspector.routes": [
             (
                 "the token is compared byte by byte",
                 'hmac.compare_digest(given, b"Bearer " + self._token)',
                 'given == b"Bearer " + self._token',
-            ),
+            )
         ],
-        "manager.pins": [
-            ("a hint may change", ', "annotations")', ")"),
-        ],
+        "manager.pins": [("a hint may change", ', "annotations")', ")")],
         "manager.fleet": [
             (
                 "no policy judges what was loaded without it",
                 "servers = servers.servers  #",
                 "return dict(servers.servers)  #",
-            ),
+            )
         ],
         "net.futures": [
             (
                 "who stops waiting for an event stops all",
                 "await asyncio.wait({self._future}, timeout=seconds)",
                 "await asyncio.wait_for(self._future, seconds)",
-            ),
+            )
         ],
         "cli.running": [
-            ("a server's words rewrite the screen", 'f"error: {escape(text)}"', 'f"error: {text}"'),
+            ("a server's words rewrite the screen", 'f"error: {escape(text)}"', 'f"error: {text}"')
         ],
         "sync.loop_thread": [
             (
                 "a task that leaves takes everybody along",
                 "        while not self._is_ending:",
                 "        if True:",
-            ),
+            )
         ],
         "transports.replaying": [
             (
                 "one client hears what is for another",
                 "        copied._parts, copied._asking, copied._held = {}, {}, []",
                 "        pass",
-            ),
+            )
         ],
         "manager.machine": [
             (
@@ -766,7 +760,7 @@ OTHERS = _faults(
                 "a failed tool with -o does not say why",
                 "if output is not None and not result.is_error:",
                 "if output is not None:",
-            ),
+            )
         ],
         "protocol.types": [
             (
@@ -800,14 +794,14 @@ OTHERS = _faults(
                 "a server of the other era at a remembered address is a failure",
                 "        yield from self._restart(refusal)\n        try:",
                 "        raise refusal\n        try:",
-            ),
+            )
         ],
         "adapters.google": [
             (
                 "videos do not reach a model that takes them",
                 '*("video/mp4", "video/mpeg", "video/webm", "video/quicktime"),',
                 '*("video/mpeg", "video/webm", "video/quicktime"),',
-            ),
+            )
         ],
     }
 )

@@ -71,10 +71,7 @@ class SoakServer:
                 "tasks": {"requests": {"tools": {"call": {}}}},
                 "extensions": {_META + "tasks": {}},
             },
-            answers={
-                "tools/list": {"tools": [_TOOL]},
-                "ping": {},
-            },
+            answers={"tools/list": {"tools": [_TOOL]}, "ping": {}},
         )
 
     async def receive(self, message: Json, exchange: Exchange) -> None:

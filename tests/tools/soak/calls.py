@@ -9,13 +9,7 @@ from random import Random
 from typing import Any
 
 from mcpclient import CallToolResult
-from mcpclient.errors import (
-    CallTimeout,
-    ClientClosed,
-    NetworkError,
-    ServerError,
-    ServerUnavailable,
-)
+from mcpclient.errors import CallTimeout, ClientClosed, NetworkError, ServerError, ServerUnavailable
 
 __all__ = ["OUTCOMES", "Call", "outcome_of", "random_call"]
 

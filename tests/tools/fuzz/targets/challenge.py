@@ -5,12 +5,7 @@ from __future__ import annotations
 from mcpclient.auth.discovery import AuthorizationServer, Discovery
 from mcpclient.auth.obtaining import scopes_for
 from mcpclient.auth.options import OAuth
-from mcpclient.auth.tokens import (
-    parse_challenges,
-    parse_scope,
-    read_challenge,
-    union,
-)
+from mcpclient.auth.tokens import parse_challenges, parse_scope, read_challenge, union
 
 FOUND = Discovery(AuthorizationServer("https://a.example", "https://a.example/token"), None)
 

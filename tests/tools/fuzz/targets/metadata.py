@@ -34,12 +34,7 @@ def target(data: bytes) -> None:
 
 
 def run_discovery(bodies: list[bytes], named: str | None) -> None:
-    flow = discover(
-        SERVER,
-        ServerTrust(),
-        UrlPolicy(),
-        resource_metadata_url=named,
-    )
+    flow = discover(SERVER, ServerTrust(), UrlPolicy(), resource_metadata_url=named)
     answers = iter(bodies)
     try:
         effect = next(flow)

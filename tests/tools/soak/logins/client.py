@@ -124,8 +124,7 @@ class Process:
         self._journal = Journal(folder / "journal", name)
         self._random = Random(seed)
         self._auth = OAuth(
-            provider=SoakUser(folder, self._journal, self._random, strict),
-            local_development=True,
+            provider=SoakUser(folder, self._journal, self._random, strict), local_development=True
         )
         self._url = f"http://127.0.0.1:{port}/{{}}/json"
         self._left = _CALLS

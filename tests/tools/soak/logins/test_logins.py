@@ -136,10 +136,7 @@ def test_a_refusal_and_what_else_is_wrong_are_found(story: Story) -> None:
     story.tell("server", "refused u1 9")
     story.tell("client-1", "wrong something")
     story.store(u1=2)
-    assert story.judged() == (
-        0,
-        ["server: token 9 of u1 no longer counts", "client-1: something"],
-    )
+    assert story.judged() == (0, ["server: token 9 of u1 no longer counts", "client-1: something"])
 
 
 def test_copies_left_behind_are_found(story: Story) -> None:
