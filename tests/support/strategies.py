@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 
 from hypothesis import strategies as st
@@ -66,13 +65,3 @@ def hostile_json(names: Iterable[str]) -> st.SearchStrategy[object]:
         lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4),
         max_leaves=10,
     )
-
-
-def soup(*fragments: bytes) -> st.SearchStrategy[bytes]:
-    """Bytes put together of these fragments, and any bytes between them."""
-    piece = st.sampled_from(fragments) | st.binary(max_size=3)
-    return st.lists(piece, max_size=30).map(b"".join)
-
-
-pseudo_random = st.integers(0, 2**32).map(random.Random)
-"""A source of choices that do not matter to what is found."""

@@ -532,6 +532,8 @@ def test_a_reference_at_the_root_that_leads_back() -> None:
             {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]},
         ),
         ({"allOf": [{"type": "string"}, {"type": "integer"}]}, {"type": "string"}),
+        ({"allOf": [{"type": "array", "items": {}}]}, {"type": "array", "items": {}}),
+        ({"items": {}, "allOf": [{"minItems": 1}]}, {"items": {}, "minItems": 1}),
         ({"oneOf": [{"pattern": "^a"}, {}]}, {"anyOf": [{"description": "(pattern: ^a)"}, {}]}),
         ({"oneOf": [{"type": "string"}, {}]}, {"oneOf": [{"type": "string"}, {}]}),
         ({"pattern": "x" * 400}, {"description": f"(pattern: {'x' * 300}…)"}),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Answer = Mapping[str, float]
+Measures = tuple["Measure", ...]
 MEGABYTE = 1_000_000
 MEBIBYTE = 1 << 20
 
@@ -111,18 +112,28 @@ FIRST = (MILLISECONDS, CPU_MILLISECONDS, RESIDENT)
 COMMAND_LINE = (MILLISECONDS, CPU_MILLISECONDS)
 
 
-def _alone(*row: Any, **more: Any) -> Row:
+def _alone(
+    key: str, title: str, operation: str, transport: str, measures: Measures, **more: Any
+) -> Row:
     """A row whose workers have done nothing before it."""
-    return Row(*row, fresh_worker=True, **more)
+    return Row(key, title, operation, transport, measures, fresh_worker=True, **more)
 
 
-def _endurance(*row: Any, **more: Any) -> Row:
-    return _alone(*row, heavy=True, **more)
+def _endurance(
+    key: str,
+    title: str,
+    operation: str,
+    transport: str,
+    measures: Measures,
+    count: int,
+    **more: Any,
+) -> Row:
+    return _alone(key, title, operation, transport, measures, count=count, heavy=True, **more)
 
 
 def _payload(key: str, title: str, transport: str, megabytes: int, **more: Any) -> Row:
     operation, size = more.pop("operation", "payload"), megabytes * MEGABYTE
-    return _alone(key, title, operation, transport, PAYLOAD, 1, size=size, **more)
+    return _alone(key, title, operation, transport, PAYLOAD, count=1, size=size, **more)
 
 
 def _command_line(key: str, what: str) -> Row:
@@ -304,7 +315,7 @@ ROWS = (
         "manager-call",
         "stdio",
         (MORE,),
-        20_000,
+        count=20_000,
         quick_count=2_000,
     ),
     _alone(
@@ -313,7 +324,7 @@ ROWS = (
         "blocking-call",
         "stdio",
         (MORE_BLOCKING, BY_RUN, BY_PORTAL),
-        5_000,
+        count=5_000,
         quick_count=500,
     ),
     _alone(
@@ -322,7 +333,7 @@ ROWS = (
         "blocking-threads",
         "stdio",
         (BY_THREADS, BARE_THREADS),
-        200,
+        count=200,
         quick_count=20,
     ),
     _alone(
@@ -331,7 +342,7 @@ ROWS = (
         "sandbox-start",
         "stdio",
         (MORE_START,),
-        15,
+        count=15,
         quick_count=3,
     ),
     _alone(
@@ -340,7 +351,7 @@ ROWS = (
         "audit-call",
         "stdio",
         (MORE,),
-        5_000,
+        count=5_000,
         quick_count=1_000,
     ),
     _alone(
@@ -349,6 +360,6 @@ ROWS = (
         "manager-tools",
         "stdio",
         (CPU_MILLISECONDS,),
-        10_000,
+        count=10_000,
     ),
 )
