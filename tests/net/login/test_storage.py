@@ -34,17 +34,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "credentials.json"
 
 
-@pytest.mark.parametrize("kind", ["memory", "file"])
-def test_a_record_is_kept_and_removed(kind: str, path: Path) -> None:
-    """F-AUTH-9"""
-    store = MemoryStore() if kind == "memory" else FileStore(path)
+@pytest.fixture(params=["memory", "file"])
+def store(request: pytest.FixtureRequest, path: Path) -> MemoryStore | FileStore:
+    return MemoryStore() if request.param == "memory" else FileStore(path)
+
+
+def test_a_record_is_kept_and_removed(store: MemoryStore | FileStore) -> None:
+    """F-AUTH-9: any mapping is one."""
     assert get(store, "a") is None
     put(store, "a", RECORD)
-    put(store, "b", {})
-    assert (get(store, "a"), get(store, "b")) == (RECORD, {})
+    put(store, "b", MappingProxyType({"x": 1}))
+    assert (get(store, "a"), get(store, "b")) == (RECORD, {"x": 1})
     put(store, "a", None)
     put(store, "a", None)
-    assert (get(store, "a"), get(store, "b")) == (None, {})
+    assert (get(store, "a"), get(store, "b")) == (None, {"x": 1})
 
 
 def test_memory_is_a_copy() -> None:
@@ -56,18 +59,8 @@ def test_memory_is_a_copy() -> None:
     assert get(store, "a") == {"list": []}
 
 
-@pytest.mark.parametrize("kind", ["memory", "file"])
-def test_any_mapping_is_a_record(kind: str, path: Path) -> None:
-    """F-AUTH-9"""
-    store = MemoryStore() if kind == "memory" else FileStore(path)
-    put(store, "a", MappingProxyType({"x": 1}))
-    assert get(store, "a") == {"x": 1}
-
-
-@pytest.mark.parametrize("kind", ["memory", "file"])
-async def test_locks(kind: str, path: Path) -> None:
+async def test_locks(store: MemoryStore | FileStore) -> None:
     """F-AUTH-9: a lock of a store keeps other tasks out."""
-    store = MemoryStore() if kind == "memory" else FileStore(path)
     inside: list[int] = []
 
     async def work() -> None:
@@ -148,19 +141,14 @@ def test_a_damaged_file_is_put_aside(
     assert get(store, "a") == RECORD
 
 
-def test_a_file_far_too_large_is_put_aside(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("content", "limit"), [('{"a": {"b": "c"}}', 10), ('{"a": 5}', 100)])
+def test_a_file_far_too_large_and_a_record_that_is_none(
+    path: Path, monkeypatch: pytest.MonkeyPatch, content: str, limit: int
+) -> None:
     """F-AUTH-9"""
-    monkeypatch.setattr(storage, "_MAX_FILE_SIZE", 10)
+    monkeypatch.setattr(storage, "_MAX_FILE_SIZE", limit)
     path.parent.mkdir()
-    path.write_text('{"a": {"b": "c"}}')
-    path.chmod(0o600)
-    assert get(FileStore(path), "a") is None
-
-
-def test_a_record_that_is_none(path: Path) -> None:
-    """F-AUTH-9"""
-    path.parent.mkdir()
-    path.write_text('{"a": 5}')
+    path.write_text(content)
     path.chmod(0o600)
     assert get(FileStore(path), "a") is None
 

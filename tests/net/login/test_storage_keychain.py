@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -94,95 +92,87 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return tmp_path
 
 
-def run(coroutine: Any) -> Any:
-    return asyncio.run(coroutine)
-
-
 RECORD = {"token": "SECRET", "name": 'a "quoted" \\ nämé'}
 KEY = 'grant OAuth https://mcp.example/"mcp" \\'
 
 
-def test_a_record_is_kept_and_removed(folder: Path) -> None:
+async def test_a_record_is_kept_and_removed(folder: Path) -> None:
     """F-AUTH-9: in the keychain, and in no argument."""
     store = KeychainStore()
-    assert run(store.load(KEY)) is None
-    run(store.save(KEY, RECORD))
-    run(store.save("other", {}))
-    assert run(KeychainStore().load(KEY)) == RECORD
-    run(store.save(KEY, {"a": 1}))
-    assert run(store.load(KEY)) == {"a": 1}
-    run(store.save(KEY, None))
-    run(store.save(KEY, None))
-    assert run(store.load(KEY)) is None
-    assert run(store.load("other")) == {}
+    assert await store.load(KEY) is None
+    await store.save(KEY, RECORD)
+    await store.save("other", {})
+    assert await KeychainStore().load(KEY) == RECORD
+    await store.save(KEY, {"a": 1})
+    assert await store.load(KEY) == {"a": 1}
+    await store.save(KEY, None)
+    await store.save(KEY, None)
+    assert await store.load(KEY) is None
+    assert await store.load("other") == {}
     assert "SECRET" not in (folder / "arguments").read_text()
 
 
-def test_a_long_record(folder: Path) -> None:
+async def test_a_long_record(folder: Path) -> None:
     """F-AUTH-9: longer than a line may be that is piped to `security`; nothing is left of it."""
     record = {"token": "x" * 5_000}
     store = KeychainStore()
-    run(store.save(KEY, record))
-    assert run(store.load(KEY)) == record
-    run(store.save(KEY, {"short": True}))
-    assert run(store.load(KEY)) == {"short": True}
-    run(store.save(KEY, None))
+    await store.save(KEY, record)
+    assert await store.load(KEY) == record
+    await store.save(KEY, {"short": True})
+    assert await store.load(KEY) == {"short": True}
+    await store.save(KEY, None)
     assert json.loads((folder / "items").read_text()) == {}
 
 
-def test_a_keychain_that_refuses(folder: Path) -> None:
+async def test_a_keychain_that_refuses(folder: Path) -> None:
     """F-AUTH-9, F-AUTH-12: says why, and not what."""
     store = KeychainStore()
-    run(store.save(KEY, RECORD))
+    await store.save(KEY, RECORD)
     (folder / "refuses").write_text("")
     for attempt in (store.load(KEY), store.save(KEY, RECORD)):
         with pytest.raises(
             AuthError, match="the keychain refused: the collection is locked"
         ) as caught:
-            run(attempt)
+            await attempt
         assert "SECRET" not in str(caught.value)
 
 
-def test_a_damaged_item_is_none(folder: Path) -> None:
+async def test_a_damaged_item_is_none(folder: Path) -> None:
     """F-AUTH-9"""
     store = KeychainStore()
-    run(store.save(KEY, RECORD))
+    await store.save(KEY, RECORD)
     items = json.loads((folder / "items").read_text())
     damaged = {
         name: value if "." in value[-9:] and len(value) < 12 else "%"
         for name, value in items.items()
     }
     (folder / "items").write_text(json.dumps(damaged))
-    assert run(store.load(KEY)) is None
+    assert await store.load(KEY) is None
     (folder / "items").write_text(json.dumps({KEY: "abcd.5"}))
-    assert run(store.load(KEY)) is None
+    assert await store.load(KEY) is None
 
 
-def test_removing_is_refused_too(folder: Path) -> None:
+async def test_removing_is_refused_too(folder: Path) -> None:
     """F-AUTH-9"""
     store = KeychainStore()
     (folder / "refuses").write_text("")
     with pytest.raises(AuthError, match="refused"):
-        run(store.save(KEY, None))
+        await store.save(KEY, None)
 
 
-def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9"""
     store = KeychainStore()
     for tool in (folder / "bin").iterdir():
         tool.unlink()
     with pytest.raises(AuthError, match="did not answer"):
-        run(store.load(KEY))
+        await store.load(KEY)
 
 
-def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
+async def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
     """F-AUTH-9"""
-
-    async def main() -> None:
-        async with KeychainStore().lock("name"):
-            pass
-
-    run(main())
+    async with KeychainStore().lock("name"):
+        pass
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
@@ -197,13 +187,13 @@ def test_a_system_without_a_keychain(
         KeychainStore()
 
 
-def test_a_write_that_does_not_arrive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_write_that_does_not_arrive(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: on macOS only reading it back tells; elsewhere the exit code does."""
     (tool,) = (folder / "bin").iterdir()
     text = tool.read_text().replace("    keep()", "    sys.exit(3)")
     tool.write_text(text)
     with pytest.raises(AuthError, match="refused: exit code 3"):
-        run(KeychainStore().save(KEY, RECORD))
+        await KeychainStore().save(KEY, RECORD)
 
 
 class Security:
@@ -219,7 +209,7 @@ class Security:
         return subprocess.CompletedProcess(words, code, printed.encode(), b"")
 
 
-def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: by its full name, the words of its manual page, and secrets through its input."""
     piece = "a b.0"
     find = ["find-generic-password", "-s", "mcpclient", "-a"]
@@ -231,7 +221,7 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr("shutil.which", lambda name: name)
     macos = storage._find_tool("darwin")
     assert macos._program == "/usr/bin/security"
-    run(macos.write("a", "X"))
+    await macos.write("a", "X")
     add = "add-generic-password -U -s mcpclient"
     assert security.given == [
         ([*find, "a", "-w"], ""),
@@ -242,7 +232,7 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
     ]
     security.given.clear()
     security.answers = [(0, "b.1\n"), (0, ""), (0, "")]
-    run(macos.remove("a"))
+    await macos.remove("a")
     delete = ["delete-generic-password", "-s", "mcpclient", "-a"]
     assert [words for words, _ in security.given] == [
         [*find, "a", "-w"],
@@ -252,7 +242,7 @@ def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("said", [rb"\xff\xfe", b'{"a": ' * 5_000, b"[" * 100_000, b"[]", b"\0"])
-def test_a_tool_that_prints_anything(
+async def test_a_tool_that_prints_anything(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: bytes
 ) -> None:
     """F-AUTH-9: what is not a record is as good as none."""
@@ -261,10 +251,10 @@ def test_a_tool_that_prints_anything(
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
-    assert run(KeychainStore().load(KEY)) is None
+    assert await KeychainStore().load(KEY) is None
 
 
-def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
+async def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
     """F-AUTH-9: it waits for a user who is not there; it is killed with the call."""
     tool = tmp_path / "secret-tool"
     tool.write_text(
