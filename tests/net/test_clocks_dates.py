@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime, timezone
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,8 @@ from hypothesis import strategies as st
 
 from mcpclient.net.clocks import http_date, retry_after_seconds
 from tests.support.properties import examples
+
+MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
 # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110, section 5.6.7.
 EXAMPLE = 784_111_777.0
@@ -72,12 +75,25 @@ def test_no_value_makes_it_raise(value: str) -> None:
         ("Thu, 1 jan 1970 0:00:01 GMT", 1.0),
         ("Fri, 01-Jan-38 00:00:00 GMT", 2_145_916_800.0),
         ("Sun, 06 Foo 1994 08:49:37 GMT", None),
+        ("Wed, 00 Nov 1994 08:49:37 GMT", None),
         ("Sun, 32 Nov 1994 08:49:37 GMT", None),
+        ("Sun, 06 Nov 0000 08:49:37 GMT", None),
         ("Sun, 06 Nov 1600 08:49:37 GMT", None),
+        ("Mon, 01 Jan 1601 00:00:00 GMT", -11_644_473_600.0),
         ("Sun, 06 Nov 1994 24:49:37 GMT", None),
+        ("Sun, 06 Nov 1994 08:60:37 GMT", None),
+        ("Sun, 06 Nov 1994 08:49:60 GMT", None),
         ("never", None),
     ],
 )
 def test_dates_of_cookies(text: str, seconds: float | None) -> None:
     """F-HTTP-14: in the forms that servers write; anything else is no date."""
     assert http_date(text) == seconds
+
+
+def test_every_month_has_a_name() -> None:
+    """F-HTTP-14: in English, whatever the language of the machine."""
+    names = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec"
+    for month, name in enumerate(names.split(), start=1):
+        expected = datetime(2033, month, 6, 8, 49, 37, tzinfo=timezone.utc)
+        assert http_date(f"Sunday, 06-{name}-33 08:49:37 GMT") == expected.timestamp()
