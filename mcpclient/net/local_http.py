@@ -54,7 +54,7 @@ class LocalRequest:
 
     method: str
     path: str
-    query: Mapping[str, str]
+    query: Mapping[str, str] = field(repr=False)  # with the code of a login
     headers: Headers = field(repr=False)  # among them the token
     body: bytes = field(repr=False)
     query_text: str = field(default="", repr=False)

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.errors import UsageError
+from mcpclient.framing.headers import Headers
 from mcpclient.net import local_http
 from mcpclient.net.local_http import LocalHttpServer, LocalRequest, LocalResponse, send_at_once
 from tests.net.process_helpers import until
@@ -346,8 +347,15 @@ def test_a_port_that_is_taken_is_named() -> None:
         port = taken.getsockname()[1]
         with pytest.raises(UsageError, match=f"port {port}"):
             asyncio.run(LocalHttpServer(refuse, echo).open("127.0.0.1", port))
-    with pytest.raises(UsageError):
+    with pytest.raises(UsageError, match=r"99999 of 127\.0\.0\.1: .*65535"):
         asyncio.run(LocalHttpServer(refuse, echo).open("127.0.0.1", 99999))
+
+
+def test_a_request_shows_none_of_its_secrets() -> None:
+    """F-AUTH-12: a token is in its headers, the code of a login in its query."""
+    headers = Headers([("Cookie", "SECRET")])
+    request = LocalRequest("GET", "/a", {"code": "SECRET"}, headers, b"SECRET", "code=SECRET")
+    assert repr(request) == "LocalRequest(method='GET', path='/a')"
 
 
 def test_it_can_be_closed_before_it_was_opened() -> None:
