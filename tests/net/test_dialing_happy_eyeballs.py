@@ -69,6 +69,7 @@ def connect(host: str, port: int = 0) -> int:
     async def main() -> int:
         with await connect_socket(host, port) as connected:
             assert connected.proto == socket.IPPROTO_TCP  # else asyncio sets no TCP_NODELAY
+            assert not connected.getblocking()  # a silent host would stop the whole loop
             return int(connected.getpeername()[1])
 
     return run(main())
