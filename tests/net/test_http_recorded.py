@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import Awaitable
-from typing import Any, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,8 @@ from mcpclient.net.http import HttpClient, HttpRequest
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 hello = answer_with(200, {"Content-Type": "text/plain"}, b"hello")
 
@@ -45,31 +47,27 @@ class Sink:
         self.over.set_exception(error)
 
 
-Get = Callable[[Url], Awaitable[Sink]]
-Work = Callable[[HttpServer, HttpClient, Get], Awaitable[None]]
+async def get(client: HttpClient, url: Url) -> Sink:
+    sink = Sink()
+    client.request(HttpRequest("GET", url, []), sink)
+    await sink.over
+    return sink
 
 
-def records_of(handler: Handler, work: Work) -> list[dict[str, Any]]:
-    """Run ``work`` with a server and a client that records; return what it wrote."""
-    lines: list[str] = []
+Records = list[dict[str, Any]]
 
-    async def main() -> None:
-        client = HttpClient(Dialer(NetworkOptions(recorder=Recorder(lines.append))))
 
-        async def get(url: Url) -> Sink:
-            sink = Sink()
-            client.request(HttpRequest("GET", url, []), sink)
-            await sink.over
-            return sink
-
-        async with HttpServer({"GET": handler}) as server:
-            try:
-                await work(server, client, get)
-            finally:
-                await client.close()
-
-    run(main())
-    return [json.loads(line) for line in lines]
+@asynccontextmanager
+async def recording(handler: Handler) -> AsyncIterator[tuple[HttpServer, HttpClient, Records]]:
+    """Give a server, and a client that records."""
+    records: Records = []
+    recorder = Recorder(lambda line: records.append(json.loads(line)))
+    client = HttpClient(Dialer(NetworkOptions(recorder=recorder)))
+    async with HttpServer({"GET": handler}) as server:
+        try:
+            yield server, client, records
+        finally:
+            await client.close()
 
 
 def in_short(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -78,36 +76,30 @@ def in_short(record: dict[str, Any]) -> tuple[Any, ...]:
     return record["channel"], record["direction"], what, record.get("text"), record.get("end")
 
 
-def test_a_request_and_its_response() -> None:
+async def test_a_request_and_its_response() -> None:
     """F-SHOW-6, F-SHOW-8"""
-
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
-        assert (await get(server.url("/a"))).body == b"hello"
-
-    assert [in_short(record) for record in records_of(hello, work)] == [
+    async with recording(hello) as (server, client, records):
+        assert (await get(client, server.url("/a"))).body == b"hello"
+    assert [in_short(record) for record in records] == [
         ("http-1", "sent", "/a", None, None),
         ("http-1", "received", 200, "hello", "complete"),
     ]
 
 
-def test_a_body_is_recorded_as_it_is_read() -> None:
+async def test_a_body_is_recorded_as_it_is_read() -> None:
     """F-SHOW-8: its content coding is undone."""
     zipped = answer_with(200, {"Content-Encoding": "gzip"}, gzip.compress(b"hello"))
-
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
-        assert (await get(server.url())).body == b"hello"
-
-    assert records_of(zipped, work)[-1]["text"] == "hello"
+    async with recording(zipped) as (server, client, records):
+        assert (await get(client, server.url())).body == b"hello"
+    assert records[-1]["text"] == "hello"
 
 
-def test_a_redirect_is_two_requests() -> None:
+async def test_a_redirect_is_two_requests() -> None:
     """F-SHOW-8"""
     moved = in_turn(answer_with(307, {"Location": "/b?token=x"}, b"go there"), hello)
-
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
-        assert (await get(server.url("/a"))).body == b"hello"
-
-    assert [in_short(record) for record in records_of(moved, work)] == [
+    async with recording(moved) as (server, client, records):
+        assert (await get(client, server.url("/a"))).body == b"hello"
+    assert [in_short(record) for record in records] == [
         ("http-1", "sent", "/a", None, None),
         ("http-1", "received", 307, None, "complete"),
         ("http-2", "sent", "/b?token=redacted-1", None, None),
@@ -115,18 +107,16 @@ def test_a_redirect_is_two_requests() -> None:
     ]
 
 
-def test_a_connection_that_went_stale_is_noted() -> None:
+async def test_a_connection_that_went_stale_is_noted() -> None:
     """F-SHOW-8"""
 
     async def cut(request: Request, answer: Answer) -> None:
         answer.cut()
 
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
-        await get(server.url("/a"))
-        await get(server.url("/b"))
-
-    records = [in_short(record) for record in records_of(in_turn(hello, cut, hello), work)]
-    assert records[2:] == [
+    async with recording(in_turn(hello, cut, hello)) as (server, client, records):
+        await get(client, server.url("/a"))
+        await get(client, server.url("/b"))
+    assert [in_short(record) for record in records[2:]] == [
         ("http-2", "sent", "/b", None, None),
         (
             *("http-2", "note", None, None),
@@ -137,20 +127,18 @@ def test_a_connection_that_went_stale_is_noted() -> None:
     ]
 
 
-def test_failures_before_and_within_a_response() -> None:
+async def test_failures_before_and_within_a_response() -> None:
     """F-SHOW-8"""
 
     async def half(request: Request, answer: Answer) -> None:
         answer.raw(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf")
         answer.cut()
 
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
+    async with recording(half) as (server, client, records):
         with pytest.raises(ConnectionLost):
-            await get(server.url("/a"))
+            await get(client, server.url("/a"))
         with pytest.raises(ConnectFailed):
-            await get(parse_url("http://127.0.0.1:1/b"))
-
-    records = records_of(half, work)
+            await get(client, parse_url("http://127.0.0.1:1/b"))
     assert [in_short(record)[:4] for record in records] == [
         ("http-1", "sent", "/a", None),
         ("http-1", "received", 200, "half"),
@@ -163,7 +151,7 @@ def test_failures_before_and_within_a_response() -> None:
     assert "nothing listens" in records[4]["end"]
 
 
-def test_a_request_that_is_given_up() -> None:
+async def test_a_request_that_is_given_up() -> None:
     """F-SHOW-8"""
 
     async def stream(request: Request, answer: Answer) -> None:
@@ -171,23 +159,19 @@ def test_a_request_that_is_given_up() -> None:
         answer.event({"id": 1})
         await answer.stall()
 
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
+    async with recording(stream) as (server, client, records):
         sink = Sink()
         exchange = client.request(HttpRequest("GET", server.url("/a"), []), sink)
         await sink.news.wait()
         exchange.abort()
         exchange.abort()
-
-    records = records_of(stream, work)
     assert [record.get("event") for record in records] == [None, None, {"data": '{"id": 1}'}, None]
     assert in_short(records[-1]) == ("http-1", "sent", None, None, "closed")
 
 
-def test_a_request_that_cannot_be_sent_was_not_sent() -> None:
+async def test_a_request_that_cannot_be_sent_was_not_sent() -> None:
     """F-SHOW-8"""
-
-    async def work(server: HttpServer, client: HttpClient, get: Get) -> None:
+    async with recording(hello) as (server, client, records):
         with pytest.raises(UsageError):
             client.request(HttpRequest("GET", server.url(), [("a", "\n")]), Sink())
-
-    assert records_of(hello, work) == []
+    assert records == []
