@@ -119,31 +119,24 @@ def test_a_change_is_awaited_in_another_loop_after_the_first_has_ended() -> None
     """F-MANY-21"""
     change = NextChange()
 
-    async def main() -> None:
-        await change.wait(0.01)
-
-    asyncio.run(main())
+    asyncio.run(change.wait(0.01))
     change.notify()
-    asyncio.run(main())
+    asyncio.run(change.wait(0.01))
 
 
-def test_an_outcome_is_handed_on_from_another_thread() -> None:
+async def test_an_outcome_is_handed_on_from_another_thread() -> None:
     """F-LIFE-9: unless the future has one already, or the loop is closed."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        good, bad, stopped = loop.create_future(), loop.create_future(), loop.create_future()
-        assert call_from_thread(loop, resolve, good, 1)
-        resolve(bad, None, ValueError("no"))
-        resolve(stopped, None, asyncio.CancelledError())
-        assert await good == 1
-        resolve(good, 2)
-        assert good.result() == 1
-        with pytest.raises(ValueError, match="no"):
-            await bad
-        assert stopped.cancelled()
-
-    asyncio.run(main())
+    loop = asyncio.get_running_loop()
+    good, bad, stopped = loop.create_future(), loop.create_future(), loop.create_future()
+    assert call_from_thread(loop, resolve, good, 1)
+    resolve(bad, None, ValueError("no"))
+    resolve(stopped, None, asyncio.CancelledError())
+    assert await good == 1
+    resolve(good, 2)
+    assert good.result() == 1
+    with pytest.raises(ValueError, match="no"):
+        await bad
+    assert stopped.cancelled()
     closed = asyncio.new_event_loop()
     closed.close()
     assert not call_from_thread(closed, print)

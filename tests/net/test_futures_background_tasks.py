@@ -8,7 +8,6 @@ import logging
 import pytest
 
 from mcpclient.net.futures import BackgroundTasks
-from tests.support.virtual_time import run
 
 
 @pytest.mark.virtual_time
@@ -58,20 +57,15 @@ async def test_it_is_told_apart_who_cancelled_a_task() -> None:
 
 
 @pytest.mark.loses_an_exception
-def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     """F-API-20: no failure of a background task is lost, and none stops anything else."""
 
-    async def main() -> None:
-        async def fails() -> None:
-            raise ValueError("background trouble")
-
-        tasks = BackgroundTasks()
-        task = tasks.start(fails())
-        await asyncio.wait({task})
-        await asyncio.sleep(0)
+    async def fails() -> None:
+        raise ValueError("background trouble")
 
     with caplog.at_level(logging.ERROR, "mcpclient.client"):
-        run(main())
+        await asyncio.wait({BackgroundTasks().start(fails())})
+        await asyncio.sleep(0)
     assert "background trouble" in caplog.text
 
 

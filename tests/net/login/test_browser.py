@@ -103,7 +103,7 @@ def test_a_browser_that_blocks_is_taken_for_open(monkeypatch: pytest.MonkeyPatch
     closed.set()
 
 
-def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-8"""
     closed, over = threading.Event(), threading.Event()
 
@@ -114,11 +114,6 @@ def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(webbrowser, "open", slow)
     monkeypatch.setattr(browser, "_MAX_START", 0.001)
-
-    async def main() -> bool:
-        opened = await open_browser(URL)
-        closed.set()
-        await asyncio.get_running_loop().run_in_executor(None, over.wait)
-        return opened
-
-    assert asyncio.run(main())
+    assert await open_browser(URL)
+    closed.set()
+    await asyncio.get_running_loop().run_in_executor(None, over.wait)

@@ -102,7 +102,7 @@ def test_a_browser_comes_back() -> None:
 
 
 @pytest.mark.parametrize("works", [True, False])
-def test_a_browser_is_back_before_its_opener_returns(works: bool) -> None:
+async def test_a_browser_is_back_before_its_opener_returns(works: bool) -> None:
     """F-AUTH-8: the answer counts, and an opener that hangs holds nothing up."""
     browser = ScriptedBrowser(comes_back="code=c&state=s")
 
@@ -113,31 +113,25 @@ def test_a_browser_is_back_before_its_opener_returns(works: bool) -> None:
             await asyncio.get_running_loop().create_future()
         return False
 
-    async def main() -> Callback | None:
-        login = BrowserLogin(
-            MemoryStore(), open_browser=opener, terminal=ScriptedTerminal(interactive=False)
-        )
-        browser.redirect_uri = await login.open_redirect(None, ())
-        callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
-        await asyncio.gather(*browser._tasks)
-        return callback
-
-    assert asyncio.run(main()) == Callback("c", "s")
+    login = BrowserLogin(
+        MemoryStore(), open_browser=opener, terminal=ScriptedTerminal(interactive=False)
+    )
+    browser.redirect_uri = await login.open_redirect(None, ())
+    callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
+    await asyncio.gather(*browser._tasks)
+    assert callback == Callback("c", "s")
     assert b"You are logged in" in browser.pages[0]
 
 
-def test_an_opener_that_fails_is_told_of() -> None:
+async def test_an_opener_that_fails_is_told_of() -> None:
     """F-AUTH-8"""
 
     async def opener(url: str) -> bool:
         raise OSError("no desktop")
 
-    async def main() -> None:
-        login = BrowserLogin(MemoryStore(), open_browser=opener, terminal=ScriptedTerminal())
-        await login.authorize(Authorize(PAGE, "s", "https://app.example/callback"))
-
+    login = BrowserLogin(MemoryStore(), open_browser=opener, terminal=ScriptedTerminal())
     with pytest.raises(OSError, match="no desktop"):
-        asyncio.run(main())
+        await login.authorize(Authorize(PAGE, "s", "https://app.example/callback"))
 
 
 def test_a_pasted_address_without_a_browser() -> None:

@@ -24,42 +24,34 @@ def pipe() -> Iterator[tuple[TextIO, TextIO]]:
         yield source, target
 
 
-def test_a_line_is_read_when_it_is_complete() -> None:
+async def test_a_line_is_read_when_it_is_complete() -> None:
     """F-AUTH-8: in pieces, as a terminal gives them."""
     with pipe() as (source, keyboard):
-
-        async def main() -> str:
-            line = asyncio.ensure_future(Terminal(source, io.StringIO()).read_line())
-            for piece in ("http://127", ".0.0.1/?code=1\n"):
-                keyboard.write(piece)
-                keyboard.flush()
-                await asyncio.sleep(0)
-            return await line
-
-        assert asyncio.run(main()) == "http://127.0.0.1/?code=1"
+        line = asyncio.ensure_future(Terminal(source, io.StringIO()).read_line())
+        for piece in ("http://127", ".0.0.1/?code=1\n"):
+            keyboard.write(piece)
+            keyboard.flush()
+            await asyncio.sleep(0)
+        assert await line == "http://127.0.0.1/?code=1"
 
 
 @pytest.mark.parametrize("watches", [True, False])
-def test_a_cancelled_read_leaves_the_line_to_the_next(
+async def test_a_cancelled_read_leaves_the_line_to_the_next(
     watches: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUTH-8: also on Windows, where a thread reads, and cannot be cancelled."""
     if sys.platform != "win32":
         monkeypatch.setattr(terminal, "_WATCHES_TERMINALS", watches)
     with pipe() as (source, keyboard):
-
-        async def main() -> str:
-            reading = Terminal(source, io.StringIO())
-            line = asyncio.ensure_future(reading.read_line())
-            await asyncio.sleep(0)
-            line.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await line
-            keyboard.write("text\n")
-            keyboard.flush()
-            return await reading.read_line()
-
-        assert asyncio.run(main()) == "text"
+        reading = Terminal(source, io.StringIO())
+        line = asyncio.ensure_future(reading.read_line())
+        await asyncio.sleep(0)
+        line.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await line
+        keyboard.write("text\n")
+        keyboard.flush()
+        assert await reading.read_line() == "text"
 
 
 def test_the_end_of_input() -> None:

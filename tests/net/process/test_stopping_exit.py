@@ -87,21 +87,20 @@ async def test_closing_while_the_interpreter_ends_does_not_fail(
     process.wait()
 
 
-def test_without_a_process_descriptor_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_process_descriptor_a_thread_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-LIFE-7: as on macOS, or in a sandbox that forbids the system call."""
     codes: list[int] = []
 
     def refused(pid: int, flags: int = 0) -> int:
         raise PermissionError(pid)
 
-    async def main() -> None:
-        process = start()
-        ExitWatch(asyncio.get_running_loop(), process, codes.append, False)
-        let_end(process)
-        await until(lambda: bool(codes), "the exit code")
-
     monkeypatch.setattr(os, "pidfd_open", refused, raising=False)
-    asyncio.run(main())
+    process = start()
+    ExitWatch(asyncio.get_running_loop(), process, codes.append, False)
+    let_end(process)
+    await until(lambda: bool(codes), "the exit code")
     assert codes == [5]
 
 
