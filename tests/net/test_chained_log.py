@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import multiprocessing
 import os
@@ -369,6 +370,15 @@ def test_links_and_devices(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         os.chown(link, 12345, -1, follow_symlinks=False)
         with pytest.raises(OSError, match="belongs to another user"):
             open_log(str(link))
+        os.chown(path, 12345, -1)
+        with monkeypatch.context() as patch:  # it was put there just now
+            patch.setattr(os, "lstat", lambda _: path.with_name("none").stat())
+            with pytest.raises(OSError, match="belongs to another user"):
+                open_log(str(path))
+    with monkeypatch.context() as patch:
+        patch.setattr(chained_log, "real_path", lambda _: link)
+        with pytest.raises(OSError, match=os.strerror(errno.ELOOP)):
+            open_log(str(path.with_name("new")))
     me = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: me + 1)
     for each in (link, path):

@@ -55,13 +55,21 @@ def failure(dialer: Dialer, url: str) -> str:
 async def test_one_dialer_connects_with_and_without_tls(tmp_path: Path) -> None:
     """F-HTTP-12: one dialer for every scheme; TLS with an own authority."""
     authority = Authority(tmp_path)
-    dialer = dialer_with(ca_file=authority.file)
-    async with serve(echo) as plain, serve(echo, tls=authority.server_context()) as secure:
+    dialer, tls = dialer_with(ca_file=authority.file), authority.server_context()
+    tls.set_alpn_protocols(["h2", "http/1.1"])
+    spoken: list[str] = []
+
+    async def greeted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        spoken.append(writer.get_extra_info("ssl_object").selected_alpn_protocol())
+        await echo(reader, writer)
+
+    async with serve(echo) as plain, serve(greeted, tls=tls) as secure:
         for scheme in ("http", "ws", "tcp"):
             await greet(dialer, f"{scheme}://127.0.0.1:{plain}")
         for scheme in ("https", "wss"):
             await greet(dialer, f"{scheme}://localhost:{secure}")
             await greet(dialer, f"{scheme}://127.0.0.1:{secure}")
+    assert spoken == ["http/1.1"] * 4
 
 
 @pytest.mark.needs_posix

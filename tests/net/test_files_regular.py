@@ -173,6 +173,16 @@ def test_a_lock_that_is_a_pipe_does_not_hold_anything_up(tmp_path: Path) -> None
 
 
 @posix
+def test_what_is_not_a_file_is_not_even_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-8: opening some devices has effects already, such as on a modem or a tape."""
+    pipe(tmp_path / "pipe")
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("opened"))
+    assert "not a regular file" in reason_of(tmp_path / "pipe")
+
+
+@posix
 def test_a_path_that_changes_while_it_is_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -93,6 +93,7 @@ async def test_a_request_and_its_answer() -> None:
         (request,) = server.requests
         assert (request.target, request.body) == ("/t?q=1", b"sent")
         assert request.headers["x-b"] == "b"
+        assert request.headers["connection"] == "close"
         assert request.headers["host"] == f"127.0.0.1:{server.url().port}"
 
 

@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, Callable
 
 import pytest
@@ -78,6 +79,7 @@ def test_a_request_is_answered_with_everything_forbidden() -> None:
     for header in (
         *(b"default-src 'none'", b"no-store", b"nosniff", b"no-referrer", b"X-Own: 1"),
         *(b"Cross-Origin-Resource-Policy: same-origin", b"X-Frame-Options: DENY"),
+        *(b"Cross-Origin-Opener-Policy: same-origin", b"Connection: close"),
     ):
         assert header in response
 
@@ -356,6 +358,26 @@ def test_a_request_shows_none_of_its_secrets() -> None:
     headers = Headers([("Cookie", "SECRET")])
     request = LocalRequest("GET", "/a", {"code": "SECRET"}, headers, b"SECRET", "code=SECRET")
     assert repr(request) == "LocalRequest(method='GET', path='/a')"
+
+
+@pytest.mark.parametrize(
+    ("host", "refused"), [("127.0.0.1", None), ("localhost:80", None), ("x", 421)]
+)
+async def test_browsers_leave_out_the_port_of_http(
+    monkeypatch: pytest.MonkeyPatch, host: str, refused: int | None
+) -> None:
+    """F-SHOW-10: here a stand-in listens, since only root may use that port."""
+    listening = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 80))
+
+    async def start_server(*arguments: object, **options: object) -> object:
+        return SimpleNamespace(sockets=[listening])
+
+    monkeypatch.setattr(asyncio, "start_server", start_server)
+    server = LocalHttpServer(refuse, echo)
+    await server.open(port=80)
+    request = LocalRequest("GET", "/", {}, Headers([("Host", host)]), b"")
+    refusal = server._refusal_of(request, 0)
+    assert (refusal and refusal.status) == refused
 
 
 def test_it_can_be_closed_before_it_was_opened() -> None:

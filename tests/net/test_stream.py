@@ -95,9 +95,9 @@ async def test_the_end_is_waited_for_and_then_made() -> None:
         stream.write(b"x" * 50_000_000)
         stream.close()
         assert not stream.ended
-        await asyncio.wait_for(stream.wait_closed(0.01), PATIENCE)
+        await stream.wait_closed(0.01)
         assert stream.ended and len(recorder.ends) == 1
-        await asyncio.wait_for(stream.wait_closed(PATIENCE), PATIENCE)
+        await stream.wait_closed(PATIENCE)
 
 
 async def test_a_connection_without_tls_has_no_certificate() -> None:

@@ -154,12 +154,13 @@ def test_a_file_far_too_large_and_a_record_that_is_none(
 
 
 @pytest.mark.needs_posix
+@pytest.mark.parametrize("mode", [0o604, 0o640, 0o610])
 def test_a_file_that_others_may_read_is_made_private(
-    path: Path, caplog: pytest.LogCaptureFixture
+    path: Path, caplog: pytest.LogCaptureFixture, mode: int
 ) -> None:
     """F-AUTH-9: with a warning, since somebody may have read it."""
     put(FileStore(path), "a", RECORD)
-    path.chmod(0o644)
+    path.chmod(mode)
     assert get(FileStore(path), "a") == RECORD
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "other users could read" in caplog.text

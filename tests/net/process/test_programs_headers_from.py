@@ -135,6 +135,14 @@ def test_its_time_is_limited() -> None:
         printed(made)
 
 
+def test_headers_beside_it_stand_for_printed_ones_of_their_names(tmp_path: Path) -> None:
+    """F-HTTP-15: also where the same program has been run without them."""
+    made = counting(tmp_path)
+    assert printed(made.for_url("https://x/"))["Authorization"] == "Bearer 1"
+    beside = made.with_headers({"authorization": "Bearer own"}).for_url("https://x/")
+    assert printed(beside) == {"authorization": "Bearer own", "X-Url": "https://x/"}
+
+
 def test_one_that_cannot_be_started(tmp_path: Path) -> None:
     """F-HTTP-15"""
     with pytest.raises(ConnectFailed, match="cannot be started"):

@@ -132,6 +132,16 @@ async def test_everything_written_before_the_exit_arrives(threads: bool) -> None
     assert len(receiver.ends) == 1
 
 
+async def test_the_last_words_of_a_server_have_none_of_its_secrets() -> None:
+    """F-AUTH-12, F-LIFE-7: it may quote a variable that it was given."""
+    source = "import os, sys; sys.exit('bad key ' + os.environ['API_KEY'])"
+    options = {"env": {"API_KEY": "s3cret-of-the-user"}, "stderr": "discard"}
+    async with running(python(source), **options) as (_, receiver):
+        error = await receiver.end()
+        assert "bad key" in error.stderr
+        assert "s3cret" not in f"{error} {error!r} {error.stderr}"
+
+
 async def test_a_server_that_closes_its_output_and_lives_on_has_ended() -> None:
     """F-LIFE-7: reported within 1 s without an exit code; stop() still stops it."""
     receiver = Recorder()

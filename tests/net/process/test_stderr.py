@@ -62,8 +62,8 @@ def test_a_binary_file_and_an_object_with_nothing_but_write(tmp_path: Path) -> N
 def test_a_logger_gets_a_record_for_each_line(caplog: pytest.LogCaptureFixture) -> None:
     """F-STD-4"""
     caplog.set_level(logging.INFO, "server")
-    feed(StderrTee(logging.getLogger("server")), b"100%s\nb\n", 100)
-    assert [record.getMessage() for record in caplog.records] == ["100%s", "b"]
+    feed(StderrTee(logging.getLogger("server")), b"100%s\n\x1b[2Jb\n", 100)
+    assert [record.getMessage() for record in caplog.records] == ["100%s", r"\x1b[2Jb"]
 
 
 def test_discard_shows_nothing_and_remembers(capsys: pytest.CaptureFixture[str]) -> None:
