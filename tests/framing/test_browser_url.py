@@ -57,6 +57,12 @@ def test_ordinary_urls(url: str) -> None:
     assert browser_host(url)
 
 
+def test_an_ipv4_address_within_an_ipv6_one_has_several_spellings() -> None:
+    """F-API-10: browsers write it in one way, and the versions of Python in two."""
+    for host in ("[::ffff:127.0.0.1]", "[::ffff:7f00:1]"):
+        assert browser_host(f"https://{host}/") == ""
+
+
 @pytest.mark.parametrize("host", ["a" * 2000, "1." * 3000, "[" + ":" * 3000 + "]", "xn--" * 900])
 def test_a_long_host_costs_nothing(host: str) -> None:
     assert browser_host(f"https://{host}/") == ""

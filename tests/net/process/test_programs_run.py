@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient import ConnectFailed, UsageError
 from mcpclient.net.process.programs import output_of, run_program
+from tests.net.process_helpers import is_alive, wait_until
 
 PYTHON = [sys.executable, "-S", "-E", "-c"]
 
@@ -66,6 +67,16 @@ def test_one_that_writes_too_much_or_takes_too_long() -> None:
     endless = [*PYTHON, "import time; time.sleep(1000)"]
     with pytest.raises((asyncio.TimeoutError, TimeoutError)):
         read(f"import subprocess; subprocess.run({endless!r})", seconds=0.05)
+
+
+@pytest.mark.needs_posix
+def test_what_it_leaves_running_is_ended() -> None:
+    """F-SAFE-1: also where it has ended in time."""
+    left = [*PYTHON, "import time; time.sleep(1000)"]
+    quiet = "stdin=-3, stdout=-3, stderr=-3"  # subprocess.DEVNULL
+    code, pid = read(f"import subprocess; print(subprocess.Popen({left!r}, {quiet}).pid)")
+    assert code == 0
+    wait_until(lambda: not is_alive(int(pid)), "it is ended")
 
 
 def test_a_folder_that_is_not_there() -> None:
