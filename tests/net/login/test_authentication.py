@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -48,6 +50,18 @@ from tests.support.protected import Protected, User
 URL = "https://mcp.example/mcp"
 
 pytestmark = pytest.mark.usefixtures("own_credentials")
+
+
+@asynccontextmanager
+async def protected_server(**more: Any) -> AsyncIterator[tuple[str, Protected]]:
+    """The URL of a server that asks for a login, and it; `more` routes go before its own."""
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
+    async with HttpServer({**protected.routes, **more}) as server:
+        yield str(server.url()), protected
+
+
+def logging_in(user: Any) -> OAuth:
+    return OAuth(local_development=True, provider=user)
 
 
 @pytest.mark.parametrize(
@@ -186,42 +200,29 @@ async def test_a_token_goes_with_every_request(auth: Any) -> None:
 
 async def test_a_wrong_token_is_an_http_error() -> None:
     """F-AUTH-13, F-HTTP-7"""
-    protected = Protected(StreamableEndpoint(McpServer()).routes)
-    async with HttpServer(protected.routes) as server:
+    async with protected_server() as (url, _):
         with pytest.raises(HttpError, match="401"):
-            await Client(str(server.url()), auth="SECRET")
+            await Client(url, auth="SECRET")
 
 
 @pytest.mark.parametrize(
-    ("target", "match"),
+    ("target", "auth", "match"),
     [
-        (["server"], "not a command"),
-        ("tcp://localhost:1", "not a tcp socket"),
+        (["server"], "token", "not a command"),
+        ("tcp://localhost:1", "token", "not a tcp socket"),
+        (URL, " ", "empty token"),  # a variable that is not set
     ],
 )
-def test_auth_where_there_is_nothing_to_authorize(target: Any, match: str) -> None:
-    """F-AUTH-13"""
+def test_a_token_that_is_a_mistake(target: Any, auth: str, match: str) -> None:
+    """F-AUTH-13: also where there is nothing to authorize."""
     with pytest.raises(UsageError, match=match):
-        Client(target, auth="token")
-
-
-def test_an_empty_token_is_a_mistake() -> None:
-    """F-AUTH-13: a variable that is not set."""
-    with pytest.raises(UsageError, match="empty token"):
-        Client(URL, auth=" ")
-
-
-def protected_server(**options: Any) -> Protected:
-    return Protected(StreamableEndpoint(McpServer()).routes, **options)
+        Client(target, auth=auth)
 
 
 async def test_logging_in_and_out_by_hand() -> None:
     """F-SHOW-1, F-AUTH-5: before a client exists; out again, and it has to be done anew."""
-    protected = protected_server()
-    async with HttpServer(protected.routes) as server:
-        url = str(server.url())
-        user = User(protected)
-        auth = OAuth(local_development=True, provider=user)
+    async with protected_server() as (url, protected):
+        auth = logging_in(user := User(protected))
         await log_in(url, auth)
         assert await authorizer_for(auth, url).stored_grant() is not None
         async with Client(url, auth=auth) as client:
@@ -236,21 +237,19 @@ async def test_logging_in_and_out_by_hand() -> None:
 
 
 @pytest.mark.parametrize("answers", [True, False])
-def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
+async def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> None:
     """F-AUTH-8: RFC 7009; a server that does not answer changes nothing about it."""
-    protected = protected_server()
     revoked: list[bytes] = []
     monkeypatch.setattr(authentication, "REVOCATION_TIMEOUT", 10.0 if answers else 0.01)
 
     async def metadata(request: Request, answer: Answer) -> None:
         origin = f"http://{request.headers['host']}"
+        ends = ("authorization", "token", "registration", "revocation")
+        paths = ("authorize", "token", "register", "revoke")
         answer.json(
             {
+                **{f"{end}_endpoint": f"{origin}/{path}" for end, path in zip(ends, paths)},
                 "issuer": origin,
-                "authorization_endpoint": f"{origin}/authorize",
-                "token_endpoint": f"{origin}/token",
-                "registration_endpoint": f"{origin}/register",
-                "revocation_endpoint": f"{origin}/revoke",
                 "code_challenge_methods_supported": ["S256"],
                 "token_endpoint_auth_methods_supported": ["client_secret_post"],
             }
@@ -261,22 +260,14 @@ def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: bool) -> 
         if answers:
             answer.full(200)
 
-    routes = {
-        **protected.routes,
-        "/.well-known/oauth-authorization-server": metadata,
-        "POST /revoke": revoke,
-    }
-
-    async def main() -> None:
-        async with HttpServer(routes) as server:
-            url = str(server.url())
-            auth = OAuth(local_development=True, provider=User(protected))
-            await log_in(url, auth)
+    well_known = "/.well-known/oauth-authorization-server"
+    more = {well_known: metadata, "POST /revoke": revoke}
+    async with protected_server(**more) as (url, protected):
+        auth = logging_in(User(protected))
+        await log_in(url, auth)
+        for _ in range(2):
             await log_out(url, auth)
             assert await authorizer_for(auth, url).stored_grant() is None
-            await log_out(url, auth)
-
-    asyncio.run(main())
     if answers:
         assert len(revoked) == 1
         assert b"token=SECRET-refresh-1" in revoked[0]
@@ -339,41 +330,36 @@ async def test_servers_that_await_a_login_are_looked_up_in_one_read() -> None:
 
 async def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
     """F-AUTH-11: that is what it is for."""
-    protected = protected_server()
 
     async def nobody(request: object) -> None:
         return None
 
-    async with HttpServer(protected.routes) as server:
-        user = User(protected, nobody)
-        auth = OAuth(local_development=True, provider=user)
+    async with protected_server() as (url, protected):
+        auth = logging_in(user := User(protected, nobody))
         for _ in range(2):
             with pytest.raises(AuthorizationRequired):
-                await log_in(str(server.url()), auth)
+                await log_in(url, auth)
         assert len(user.asked) == 2
 
 
 async def test_logging_in_where_nothing_is_refused() -> None:
     """F-SHOW-1: a server may want a login later; where, its metadata tells."""
-    endpoint = StreamableEndpoint(McpServer())
-    protected = protected_server()
-    async with HttpServer({**protected.routes, **endpoint.routes}) as server:
-        auth = OAuth(local_development=True, provider=User(protected))
-        await log_in(str(server.url()), auth)
-        assert await authorizer_for(auth, str(server.url())).stored_grant() is not None
+    open_to_all = StreamableEndpoint(McpServer()).routes
+    async with protected_server(**open_to_all) as (url, protected):
+        auth = logging_in(User(protected))
+        await log_in(url, auth)
+        assert await authorizer_for(auth, url).stored_grant() is not None
 
 
 @pytest.mark.parametrize("whole", [True, False])
 async def test_two_steps(whole: bool) -> None:
     """F-AUTH-8, F-AUTH-11: another object with the same store goes on, and nothing is needed."""
-    protected = protected_server()
-    async with HttpServer(protected.routes) as server:
-        url = str(server.url())
+    async with protected_server() as (url, protected):
         store = MemoryStore()
         with pytest.raises(AuthorizationRequired) as caught:
-            await Client(url, auth=OAuth(local_development=True, provider=TwoStepLogin(store)))
+            await Client(url, auth=logging_in(TwoStepLogin(store)))
         callback = protected.authorize(caught.value.url)
-        again = OAuth(local_development=True, provider=TwoStepLogin(store))
+        again = logging_in(TwoStepLogin(store))
         await NeedsAuthMemory(store).mark(url)
         if whole:
             await finish_auth(url, callback, auth=again)
@@ -389,10 +375,8 @@ async def test_two_steps(whole: bool) -> None:
 
 async def test_finishing_with_the_answer_of_another_issuer() -> None:
     """F-AUTH-3: mix-up."""
-    protected = protected_server()
-    async with HttpServer(protected.routes) as server:
-        url = str(server.url())
-        auth = OAuth(local_development=True, provider=TwoStepLogin(MemoryStore()))
+    async with protected_server() as (url, protected):
+        auth = logging_in(TwoStepLogin(MemoryStore()))
         with pytest.raises(AuthorizationRequired) as caught:
             await Client(url, auth=auth)
         state = protected.authorize(caught.value.url).partition("state=")[2]
@@ -401,11 +385,10 @@ async def test_finishing_with_the_answer_of_another_issuer() -> None:
         assert protected.counts["authorization_code"] == 0
 
 
-async def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_login_for_a_websocket() -> None:
     """F-AUTH-5: the opening request is refused, authorized, and sent again."""
-    protected = protected_server()
     seen: list[bytes] = []
-    async with HttpServer(protected.routes) as server:
+    async with protected_server() as (url, protected):
 
         async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             head = await reader.readuntil(b"\r\n\r\n")
@@ -415,7 +398,7 @@ async def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
                 writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 0\r\n\r\n")
                 await writer.drain()
                 return
-            other, back = await asyncio.open_connection("127.0.0.1", server.url().port)
+            other, back = await asyncio.open_connection("127.0.0.1", urlsplit(url).port)
             back.write(head)
             length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
             back.write(await reader.readexactly(int(length or b"0")))
@@ -424,8 +407,7 @@ async def test_a_login_for_a_websocket(monkeypatch: pytest.MonkeyPatch) -> None:
             back.close()
 
         async with serve(relay) as port:
-            user = User(protected)
-            auth = OAuth(local_development=True, provider=user)
+            auth = logging_in(user := User(protected))
             with pytest.raises(HttpError, match="418"):
                 await Client(f"ws://127.0.0.1:{port}/mcp", auth=auth)
             assert len(user.asked) == 1
