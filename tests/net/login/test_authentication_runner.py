@@ -56,14 +56,17 @@ Events = partial(defaultdict[str, asyncio.Event], asyncio.Event)
 
 @asynccontextmanager
 async def play(
-    *, user: Any = None, client: Any = None, **options: Any
+    *, user: Any = None, client: Any = None, endpoint: Any = None, more: Any = None, **options: Any
 ) -> AsyncIterator[tuple[Client, Protected, User]]:
-    """Give a client that logs in to a protected server, that server, and the user who is asked."""
+    """Give a client that logs in to a protected server, that server, and the user who is asked.
+
+    `more` routes go before those of the server.
+    """
     is_stateless = (client or {}).get("protocol_version") == "2026-07-28"
     session = None if is_stateless else "s"
-    endpoint = StreamableEndpoint(McpServer("both"), session=session, listens=True)
+    endpoint = endpoint or StreamableEndpoint(McpServer("both"), session=session, listens=True)
     protected = Protected(endpoint.routes, **options)
-    async with HttpServer(protected.routes) as server:
+    async with HttpServer({**protected.routes, **(more or {})}) as server:
         person = User(protected, user)
         auth = OAuth(local_development=True, provider=person)
         made = Client(str(server.url()), auth=auth, **(client or {}))
@@ -314,41 +317,31 @@ async def test_closing_with_a_login_that_is_over_asks_nobody(
 
 async def test_a_channel_that_is_refused_asks_nobody() -> None:
     """F-AUTH-8: a server may want more for GET than for anything it offers."""
-    endpoint = StreamableEndpoint(McpServer(), session="s")
-    protected = Protected(endpoint.routes)
-    routes = protected.routes
 
     async def refuse(request: Request, answer: Answer) -> None:
         answer.full(401, {"WWW-Authenticate": "Bearer"})
 
-    routes["GET /mcp"] = refuse
-    async with HttpServer(routes) as server:
-        user = User(protected)
-        auth = OAuth(local_development=True, provider=user)
-        async with Client(str(server.url()), auth=auth) as client:
-            assert await echo(client) == "hi"
+    async with play(more={"GET /mcp": refuse}) as (client, _, user):
+        await client.connect()
+        assert await echo(client) == "hi"
         assert len(user.asked) == 1
 
 
 async def test_a_login_over_legacy_sse() -> None:
     """F-AUTH-5, F-HTTP-10: the stream and the messages."""
-    endpoint = LegacyEndpoint(McpServer())
-    protected = Protected(endpoint.routes)
-    async with HttpServer(protected.routes) as server:
-        user = User(protected)
-        auth = OAuth(local_development=True, provider=user)
-        async with Client(str(server.url()), auth=auth, transport="sse") as client:
-            assert await echo(client) == "hi"
-            protected.revoke()
-            assert await echo(client) == "hi"
+    sse = {"endpoint": LegacyEndpoint(McpServer()), "client": {"transport": "sse"}}
+    async with play(**sse) as (client, server, user):
+        await client.connect()
+        assert await echo(client) == "hi"
+        server.revoke()
+        assert await echo(client) == "hi"
         assert len(user.asked) == 1
-    assert protected.counts["refresh_token"] == 1
+    assert server.counts["refresh_token"] == 1
 
 
 async def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
     """F-AUTH-13: once; then the refusal is the caller's to see."""
-    endpoint = StreamableEndpoint(McpServer())
-    protected = Protected(endpoint.routes)
+    protected = Protected(StreamableEndpoint(McpServer()).routes)
     given: list[str] = []
 
     async def token() -> str:
@@ -357,13 +350,11 @@ async def test_a_token_from_a_function_is_asked_for_again_after_a_401() -> None:
 
     async with HttpServer(protected.routes) as server:
         with pytest.raises(HttpError, match="401"):
-            async with Client(str(server.url()), auth=BearerToken(token)):
-                pass
+            await Client(str(server.url()), auth=BearerToken(token))
         assert len(protected.headers_seen) == 2
         protected.tokens[f"token-{len(given)}"] = ""
-        async with Client(
-            str(server.url()), auth=BearerToken(lambda: next(iter(protected.tokens)))
-        ) as client:
+        plain = BearerToken(lambda: next(iter(protected.tokens)))
+        async with Client(str(server.url()), auth=plain) as client:
             assert await echo(client) == "hi"
 
 
@@ -438,7 +429,7 @@ async def test_a_passive_flow_obtains_nothing() -> None:
         assert await made.run(flow()) == "obtained"
 
 
-def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
+async def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
     """F-AUTH-5, F-AUTH-8: whoever holds the lock may be asking its user, who is not ours."""
     events: list[str] = []
     reasons: list[str | None] = []
@@ -452,40 +443,32 @@ def test_clocks_stand_still_for_the_user_and_not_for_a_lock() -> None:
             yield
             events.append("release")
 
-    async def main() -> None:
-        async with runner() as made:
-            clocks = made.clocks = Clocks()
-            store = made._provider
-            async with store.lock("name"):
-                task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
-                for _ in range(3):
-                    await asyncio.sleep(0)
-                reasons.append(clocks.wait_reason)
-                assert not events
-            await task
+    async with runner() as made:
+        clocks = made.clocks = Clocks()
+        async with made._provider.lock("name"):
+            task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
+            for _ in range(3):
+                await asyncio.sleep(0)
             reasons.append(clocks.wait_reason)
-
-    asyncio.run(main())
+            assert not events
+        await task
+        reasons.append(clocks.wait_reason)
     assert events == ["hold", "release"]
     expected = "another login to https://mcp.example/mcp, here or in another process"
     assert reasons == [expected, None]
 
 
-def test_it_is_said_why_a_call_waits(
+async def test_it_is_said_why_a_call_waits(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-AUTH-5: to whoever looks at the log, before the limit."""
     monkeypatch.setattr(runner_module, "NOTICE_AFTER", 0.0)
-
-    async def main() -> None:
-        async with runner() as made:
-            async with made._provider.lock("name"):
-                task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
-                await until(lambda: notice in caplog.text, "the notice")
-            await task
-
     notice = "waiting for another login to https://mcp.example/mcp"
-    asyncio.run(main())
+    async with runner() as made:
+        async with made._provider.lock("name"):
+            task = asyncio.ensure_future(made.run(iter(Exclusive("name", iter(Wait(0))))))
+            await until(lambda: notice in caplog.text, "the notice")
+        await task
 
 
 @pytest.mark.virtual_time
@@ -499,7 +482,7 @@ async def test_a_call_that_need_not_wait_any_more_says_nothing(
     assert "waiting for" not in caplog.text
 
 
-def test_a_nonce_in_any_answer_reaches_the_flow() -> None:
+async def test_a_nonce_in_any_answer_reaches_the_flow() -> None:
     """F-AUTH-7: RFC 9449 section 8.2; other answers that succeed are none of its business."""
     noted: list[Response] = []
 
@@ -509,14 +492,11 @@ def test_a_nonce_in_any_answer_reaches_the_flow() -> None:
             return False
             yield
 
-    async def main() -> None:
-        async with runner() as made:
-            flows: Any = Flows()
-            request = runner_module._Request(flows, made, passive=False)
-            for headers in (Headers(), Headers([("DPoP-Nonce", "next")])):
-                request.note(ResponseHead(200, "OK", headers, "1.1"))
-
-    asyncio.run(main())
+    flows: Any = Flows()
+    async with runner() as made:
+        request = runner_module._Request(flows, made, passive=False)
+        for headers in (Headers(), Headers([("DPoP-Nonce", "next")])):
+            request.note(ResponseHead(200, "OK", headers, "1.1"))
     (response,) = noted
     assert response.header("dpop-nonce") == "next"
 
@@ -648,7 +628,7 @@ def test_a_flow_that_should_ask_for_nothing() -> None:
         result_at_once(token_from(lambda: None))
 
 
-def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
+async def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """F-AUTH-5"""
@@ -658,7 +638,7 @@ def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
         yield Ask(events["go_on"].wait)
         raise AuthError("too late")
 
-    async def main() -> None:
+    with caplog.at_level("DEBUG", "mcpclient.auth"):
         async with runner() as made:
             task = asyncio.ensure_future(made.run(iter(Exclusive("name", failing()))))
             await asyncio.sleep(0)
@@ -666,7 +646,4 @@ def test_an_exclusive_flow_that_fails_for_nobody_is_only_logged(
             task.cancel()
             events["go_on"].set()
             await made._tasks.wait()
-
-    with caplog.at_level("DEBUG", "mcpclient.auth"):
-        asyncio.run(main())
     assert "too late" in caplog.text
