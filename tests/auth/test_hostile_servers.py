@@ -14,7 +14,7 @@ from mcpclient.auth.options import ClientCredentials, OAuth
 from mcpclient.errors import McpError
 from tests.support.properties import examples
 
-from .world import AuthorizationServerFake, ResourceServerFake, World, call
+from .world import Scene, World, call
 
 URLS = st.sampled_from(
     [
@@ -36,6 +36,7 @@ SERVER_FIELDS = [
     *("device_authorization_endpoint", "scopes_supported", "code_challenge_methods_supported"),
     "token_endpoint_auth_methods_supported",
 ]
+WELL_KNOWN = ("protected-resource/mcp", "authorization-server")
 TOKEN_FIELDS = ["access_token", "token_type", "expires_in", "refresh_token", "scope", "error"]
 CLIENT_FIELDS = ["client_id", "client_secret", "token_endpoint_auth_method"]
 
@@ -60,21 +61,18 @@ def test_any_document_ends_in_a_result_or_an_error_of_ours(
     device: bool,
 ) -> None:
     """F-AUTH-1 F-AUTH-5: fields of any type and any content."""
-    world = World()
-    issuer = AuthorizationServerFake(
-        world, metadata=server, token_fields=token, registration=client
+    scene = Scene(
+        None,
+        {"metadata": server, "token_fields": token, "registration": client},
+        metadata=resource,
     )
-    target = ResourceServerFake(world, [issuer], metadata=resource)
-    world.user = issuer.authorize
-    for options in (
-        OAuth(device=device),
-        ClientCredentials(trust_first_issuer=True, client_id="i", client_secret="s"),
-    ):
-        authorization = Authorization(target.url, options)
+    robot = ClientCredentials(trust_first_issuer=True, client_id="i", client_secret="s")
+    for options in (OAuth(device=device), robot):
+        authorization = Authorization(scene.server.url, options)
         with suppress(McpError):
-            call(world, authorization.request("POST", target.url), target.answer)
-            world.time += 10_000
-            call(world, authorization.request("POST", target.url), target.answer)
+            scene.call(authorization)
+            scene.world.time += 10_000
+            scene.call(authorization)
 
 
 @examples(60)
@@ -94,15 +92,10 @@ def test_any_bytes_end_in_a_result_or_an_error_of_ours(
         return Response(status, [("Location", "/x"), ("DPoP-Nonce", "n")], next(answers))
 
     server = "https://mcp.example/mcp"
-    for method in ("GET", "POST"):
-        for url in (
-            "https://mcp.example/.well-known/oauth-protected-resource/mcp",
-            "https://mcp.example/.well-known/oauth-authorization-server",
-            "https://mcp.example/register",
-            "https://mcp.example/token",
-            "https://mcp.example/x",
-        ):
-            world.on(method, url, anything)
+    names = ("register", "token", "x", *(f".well-known/oauth-{name}" for name in WELL_KNOWN))
+    for name in names:
+        for method in ("GET", "POST"):
+            world.on(method, f"https://mcp.example/{name}", anything)
     world.user = lambda sent: Callback(code="c", state=sent.state)
     authorization = Authorization(server, OAuth(dpop=len(bodies) % 2 == 0))
     refusal = Response(401, [("WWW-Authenticate", challenge)], b"")

@@ -30,7 +30,6 @@ from mcpclient.manager.managed_client import same_server
 from mcpclient.net.chained_log import read_log, verify_log
 from mcpclient.net.process.programs import HeadersFrom
 from tests.manager.fleet import Member
-from tests.support.virtual_time import run
 
 Etc = Callable[[str, Any], Path]
 
@@ -107,18 +106,15 @@ def test_the_enterprises_servers_are_all_that_there_are(etc: Etc, tmp_path: Path
     assert load_config(managed).servers["a"].state == "ready"
 
 
-def test_lists_that_come_later_count_at_the_next_start(etc: Etc) -> None:
+@pytest.mark.virtual_time
+async def test_lists_that_come_later_count_at_the_next_start(etc: Etc) -> None:
     """F-SAFE-1: what was allowed when it was loaded is judged when it starts."""
-
-    async def main() -> None:
-        member = Member("x")
-        async with Manager({"evil": member}) as manager:
-            etc("managed-settings.json", DENY_EVIL)
-            await manager.disconnect("evil")
-            server = await manager.connect("evil")
-            assert (server.status, member.attempts) == (Status.DENIED, 1)
-
-    run(main())
+    member = Member("x")
+    async with Manager({"evil": member}) as manager:
+        etc("managed-settings.json", DENY_EVIL)
+        await manager.disconnect("evil")
+        server = await manager.connect("evil")
+        assert (server.status, member.attempts) == (Status.DENIED, 1)
 
 
 @pytest.mark.parametrize(
@@ -183,21 +179,18 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [line.record for line in read_log(path)]
 
 
-def test_the_enterprises_log_has_every_start_and_call(etc: Etc, tmp_path: Path) -> None:
+@pytest.mark.virtual_time
+async def test_the_enterprises_log_has_every_start_and_call(etc: Etc, tmp_path: Path) -> None:
     """F-AUDIT-1: beside that of the program, with the reason why a server may start."""
     path, own = tmp_path / "calls.jsonl", tmp_path / "own.jsonl"
     etc("managed-settings.json", {**AUDITED, "audit": str(path), "allowedMcpServers": NAMED})
-
-    async def main() -> None:
-        async with Manager({"good": Member("x"), "evil": Member("x")}, audit=own) as manager:
-            await manager.call_tool("good__x", {"n": 1})
-            for _ in range(2):  # it is judged again
-                await manager.disconnect("good")
-                await manager.connect("good")
-            with pytest.raises(ServerUnavailable):
-                await manager.call_tool("evil__x", {"n": 1})
-
-    run(main())
+    async with Manager({"good": Member("x"), "evil": Member("x")}, audit=own) as manager:
+        await manager.call_tool("good__x", {"n": 1})
+        for _ in range(2):  # it is judged again
+            await manager.disconnect("good")
+            await manager.connect("good")
+        with pytest.raises(ServerUnavailable):
+            await manager.call_tool("evil__x", {"n": 1})
     start = {"kind": "start", "server": "good", "by": "policy"}
     enterprise = [each for each in lines_of(path) if each["outcome"] != "sent"]
     for lines in (lines_of(own), enterprise):
@@ -234,23 +227,20 @@ def test_an_audited_entry_stays_the_same_server(etc: Etc, tmp_path: Path) -> Non
     assert again.decision == "nothing denies it; the user has agreed to its entry"
 
 
-def test_a_start_that_is_refused_later_is_a_line(etc: Etc, tmp_path: Path) -> None:
+@pytest.mark.virtual_time
+async def test_a_start_that_is_refused_later_is_a_line(etc: Etc, tmp_path: Path) -> None:
     """F-AUDIT-1"""
     path = tmp_path / "calls.jsonl"
-
-    async def main() -> None:
-        async with Manager({"evil": Member("x")}, audit=str(path)) as manager:
-            etc("managed-settings.json", DENY_EVIL)
-            await manager.disconnect("evil")
-            await manager.connect("evil")
-            for call in (
-                manager.read_resource("mem://1", server="evil"),
-                manager.get_prompt("p", server="evil"),
-            ):
-                with pytest.raises(ServerUnavailable):
-                    await call
-
-    run(main())
+    async with Manager({"evil": Member("x")}, audit=str(path)) as manager:
+        etc("managed-settings.json", DENY_EVIL)
+        await manager.disconnect("evil")
+        await manager.connect("evil")
+        for call in (
+            manager.read_resource("mem://1", server="evil"),
+            manager.get_prompt("p", server="evil"),
+        ):
+            with pytest.raises(ServerUnavailable):
+                await call
     refused = [each for each in lines_of(path) if each["decision"] == "refused"]
     assert [each.get("method", each["kind"]) for each in refused] == [
         "start",
