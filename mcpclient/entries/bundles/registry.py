@@ -86,7 +86,7 @@ def find_entry(
         there = escape_line(", ".join(ways)) or "none that is started over stdio"
         raise EntryError(f"it has no package of this kind; there are: {there}", "packages")
     values = _Values(given)
-    make = values.remote if kind == "remote" else values.package
+    make = values.remote if "url" in ways[kind] else values.package
     entry = {**make(kind, ways[kind], folder), "inputs": values.inputs}
     kept = {key: value for key, value in entry.items() if value}
     return FoundEntry(server["name"].rpartition("/")[2] or "server", kept, values.left_out)

@@ -327,6 +327,7 @@ def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
         (server(3), "must be an object, not a number", ("packages", 0)),
         (server(package("npm", "x", version=1)), "must be a string", ("packages", 0, "version")),
         (server(package("cargo", "x")), "cargo of '' is not known", ("packages", "registryType")),
+        (server(package("remote", "x")), "remote of '' is not known", ("packages", "registryType")),
         (
             server(package("npm", "x", registryBaseUrl="https://npm.maker.example")),
             "npm of 'npm.maker.example' is not known",
