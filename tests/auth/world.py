@@ -105,8 +105,7 @@ class World:
         self._is_shielded = False
 
     def on(self, method: str, url: str, handler: Handler | Response) -> None:
-        given = handler
-        self.handlers[method, url] = given if callable(given) else lambda _: given
+        self.handlers[method, url] = handler if callable(handler) else lambda _: handler
 
     def urls(self, method: str = "GET") -> list[str]:
         return [request.url for request in self.fetched if request.method == method]

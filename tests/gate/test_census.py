@@ -57,10 +57,7 @@ def whole() -> Graph:
 
 @functools.cache
 def package() -> Graph:
-    """Return the graph in which making the program for headers, which runs later, starts nothing.
-
-    That is the only edge left out: everything else that reads an entry is followed to its end.
-    """
+    """Return the graph without its edge to the program for headers, which runs later."""
     refers = whole().refers
     return Graph({**refers, MAKER: refers[MAKER] - {HELPER}}, whole().calls)
 
@@ -165,10 +162,7 @@ def _loads(graph: Graph, node: Node) -> bool:
 
 
 def test_only_the_gate_puts_values_into_an_entry() -> None:
-    """F-SAFE-1: and only as what it was handed, so that nothing is known before it has judged.
-
-    The caller vouches for a mapping that stands in the caller's own code.
-    """
+    """F-SAFE-1: as it was handed, once judged; a caller vouches for mappings in its own code."""
     assert set(map(str, users(package(), Node("entries.resolve", "resolve")))) == {
         "gate.load.Entries",
         "client.configured.read_mapping",
