@@ -12,13 +12,14 @@ from ...errors import (
     ClientClosed,
     ConnectionLost,
     McpError,
+    PeerError,
     ProtocolViolation,
     SessionExpired,
     safe_repr,
 )
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode, weight_of
-from ...jsonrpc.messages import response
+from ...jsonrpc.messages import ErrorCode, response
 from ...lazy import around as hooks
 from ...lazy import audit, caps
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
@@ -424,17 +425,23 @@ async def all_pages(
 ) -> list[dict[str, Any]]:
     """Return the objects under ``key`` of every page.
 
-    ``fetch`` takes the params of one request and returns its result. A cursor is opaque, and the
-    list ends only where there is none ("Pagination", all revisions). Items that are not objects are
-    left out. Raises `ProtocolViolation` for a value that is not a list, for a repeated cursor,
-    and for a list over `MAX_PAGES` or `MAX_WEIGHT`.
+    ``fetch`` takes the params of one request and returns its result. The list ends where there is
+    no cursor ("Pagination"), and begins anew once when one has become invalid ("Caching"). Items
+    that are not objects are left out. Raises `ProtocolViolation` for a value that is not a list,
+    for a repeated cursor, and for a list over `MAX_PAGES` or `MAX_WEIGHT`.
     """
     items: list[dict[str, Any]] = []
     params: dict[str, Any] = {}
     seen: set[str] = set()
-    weight = 0
+    weight, is_first_try = 0, True
     for _ in range(MAX_PAGES):
-        result = await fetch(params)
+        try:
+            result = await fetch(params)
+        except PeerError as refusal:
+            if not (params and is_first_try and refusal.code == ErrorCode.INVALID_PARAMS):
+                raise
+            items, params, seen, is_first_try = [], {}, set(), False
+            continue
         page = result.get(key)
         if page and not isinstance(page, list):  # an empty object is how Lua writes an empty list
             raise ProtocolViolation(f"the {key} of the server are not a list: {safe_repr(page)}")

@@ -90,16 +90,48 @@ def test_a_long_cursor_is_not_shown_whole() -> None:
     assert len(str(caught.value)) < 250
 
 
-def test_a_refused_page_is_the_servers_error() -> None:
+@pytest.mark.parametrize(("code", "times"), [(-32602, 2), (-32603, 1)])
+def test_a_refused_page_is_the_servers_error(code: int, times: int) -> None:
     """F-API-9: half a list is no list."""
+    asked = []
 
     async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asked.append(params)
         if params:
-            raise PeerError(-32602, "invalid cursor")
+            raise PeerError(code, "invalid cursor")
         return page("a", nextCursor="x")
 
     with pytest.raises(PeerError):
         asyncio.run(all_pages(fetch, "tools"))
+    assert asked == [{}, {"cursor": "x"}] * times
+
+
+def test_a_list_is_begun_anew_when_a_cursor_has_become_invalid() -> None:
+    """F-API-9: nothing of the first try is in the list, whose cursors may be the same."""
+    first = Server(page("old", nextCursor="x"), page("newer", nextCursor="x"), page("last"))
+    asked = []
+
+    async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asked.append(params)
+        if len(asked) == 2:
+            raise PeerError(-32602, "invalid cursor")
+        return await first.fetch(params)
+
+    assert asyncio.run(all_pages(fetch, "tools")) == [{"name": "newer"}, {"name": "last"}]
+    assert asked == [{}, {"cursor": "x"}] * 2
+
+
+def test_a_first_page_that_is_refused_is_not_asked_for_again() -> None:
+    """F-API-9: no cursor, no reason to begin anew."""
+    asked = []
+
+    async def fetch(params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asked.append(params)
+        raise PeerError(-32602, "invalid params")
+
+    with pytest.raises(PeerError):
+        asyncio.run(all_pages(fetch, "tools"))
+    assert asked == [{}]
 
 
 def test_the_pages_of_a_list_are_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
