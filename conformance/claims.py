@@ -14,8 +14,9 @@ OURS = frozenset({"authorized", "fastmcp", "mcp1", "mcp2", "sdk1", "sdk2"})
 
 OFFICIAL = "@modelcontextprotocol/conformance"
 
-# The clients of other makers that sessions were recorded with.
-SDKS = ("@modelcontextprotocol/", "mcp==")
+# The clients of other makers that sessions were recorded with, and programs that are built on one.
+SDKS = ("@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "mcp==")
+PROGRAMS = ("@modelcontextprotocol/inspector", "@openai/codex")
 
 # Who makes what answers, by the beginning of its package's name.
 MAKERS = {
@@ -34,8 +35,9 @@ class Claims:
     """The numbers.
 
     ``servers``: programs, of which the official suite is one. ``makers``: of these or of the SDK
-    they are built on. ``sdks``: the sessions in which an official SDK was the client. ``official``:
-    those of the official suite, in which this library was. ``not_ours``: the sessions with a
+    they are built on. ``sdks``: the sessions in which an official SDK was the client.
+    ``programs``: those in which a program that is built on one was. ``official``: those of the
+    official suite, in which this library was. ``not_ours``: the sessions with a
     program that is not ours. ``differences``: what is accepted, by name; ``different``: the
     sessions in which something is. ``chunkings``: in how many ways each session is cut.
     """
@@ -45,6 +47,7 @@ class Claims:
     makers: int
     not_ours: int
     sdks: int
+    programs: int
     official: int
     differences: int
     different: int
@@ -54,8 +57,9 @@ class Claims:
         return (
             f"{self.sessions} recorded sessions with {self.servers} servers of {self.makers} "
             f"makers are replayed, {self.not_ours} of them with servers that are not ours. In "
-            f"{self.sdks} the client was an official SDK; in the {self.official} of the official "
-            "suite it was this library, and the suite was the judge. Each is replayed in "
+            f"{self.sdks} the client was an official SDK, in {self.programs} a program built on "
+            f"one (the Inspector's command line; Codex, in Rust); in the {self.official} of the "
+            "official suite it was this library, and the suite was the judge. Each is replayed in "
             f"{self.chunkings} chunkings that count once. In {self.different} of them, some of "
             f"{self.differences} [differences](conformance/replay/differences.py) are accepted, "
             "each for a reason."
@@ -73,6 +77,7 @@ def counted() -> Claims:
         makers=len({maker(package) for package in packages.values()}),
         not_ours=sum(_program(transcript) not in OURS for transcript in sessions.values()),
         sdks=sum(_client(transcript).startswith(SDKS) for transcript in sessions.values()),
+        programs=sum(_client(transcript).startswith(PROGRAMS) for transcript in sessions.values()),
         official=sum(package.startswith(OFFICIAL) for package in packages.values()),
         differences=len(DIFFERENCES),
         different=sum(any(item.names(name) for item in DIFFERENCES) for name in sessions),

@@ -10,9 +10,10 @@ Of every server:
 - ``ping``
 - ``list_tools``, ``list_resources``, ``list_resource_templates``, ``list_prompts``: all pages. The
   outcome is a list.
-- ``call_tool {name, arguments, progress?, timeout?}``: ``progress: true`` asks for progress;
-  ``timeout`` is in seconds, counted anew when progress comes. With both, time matters: such a
-  session is replayed as fast as it was recorded.
+- ``call_tool {name, arguments, progress?, timeout?, total?}``: ``progress: true`` asks for
+  progress; ``timeout`` is in seconds, counted anew when progress comes, and ``total`` in seconds
+  that are not. With progress and a timeout, time matters: such a session is replayed as fast as it
+  was recorded.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
   the first ``progress`` arrives, or when the handler of the first ``request`` of the server is
   asked.
@@ -55,6 +56,8 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``roots``: the roots, to begin with.
 - ``headers``: what the caller adds to each request of HTTP.
 - ``connect_timeout``: how long connecting may take, in seconds.
+- ``retry_busy``: whether a request that a busy server refuses is sent again when it said.
+- ``either``: whether Streamable HTTP is tried before legacy SSE.
 
 Its ``auth``, for a protected server, says how to log in:
 
@@ -67,7 +70,8 @@ Outcomes, in the notes of a transcript (``channel`` is ``script``):
 
 - ``{"connected": {"protocol_version", "server", "capabilities", "instructions"?}}``, or an outcome
   that is no result.
-- ``{"step": N, "do": …, "begins": true}``
+  A program that does not tell its user leaves it out.
+- ``{"step": N, "do": …, "begins": true}``, which a program leaves out of what it does by itself.
 - ``{"step": N, "outcome": …}``: ``{"result": …}`` as the user got it, or ``{"error": {"code",
   "message", "data"?}}`` as the server sent it, or ``{"failed": …, "detail": …}``: what went wrong
   on the way, one of `FAILURES`, and how the client says so. With it, if any came, ``progress``: a
@@ -94,7 +98,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("list_resources", "", ""),
         ("list_resource_templates", "", ""),
         ("list_prompts", "", ""),
-        ("call_tool", "name arguments", "progress timeout"),
+        ("call_tool", "name arguments", "progress timeout total"),
         ("cancel_call", "name arguments after", ""),
         ("read_resource", "uri", ""),
         ("get_prompt", "name", "arguments"),
@@ -118,7 +122,10 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 """Of every kind of step: the members it must have, and those it may have."""
 
 CLIENT = frozenset(
-    {"capabilities", "sampling", "elicitation", "roots", "headers", "connect_timeout"}
+    {
+        *("capabilities", "sampling", "elicitation", "roots"),
+        *("headers", "connect_timeout", "retry_busy", "either"),
+    }
 )
 """What is said of the client and its user."""
 
@@ -144,6 +151,19 @@ PYTHON1 = "python1"
 PYTHON2 = "python2"
 """``mcp`` 2.x, which speaks both eras and asks for the stateless one first."""
 
+INSPECTOR = "inspector"
+"""The command line of the official Inspector."""
+
+CODEX = "codex"
+"""Codex, a host whose client is the official SDK in Rust."""
+
+_SUFFIXES = {
+    PYTHON1: "-by-python",
+    PYTHON2: "-by-python",
+    INSPECTOR: "-by-inspector",
+    CODEX: "-by-codex",
+}
+
 
 @dataclass(frozen=True)
 class Script:
@@ -158,7 +178,7 @@ class Script:
     revision: str = HANDSHAKE
     """The protocol version that is negotiated."""
     driver: str = SDK1
-    """The reference client: `SDK1`, `CLIENT2`, `PYTHON1` or `PYTHON2`."""
+    """The reference client: `SDK1`, `CLIENT2`, `PYTHON1`, `PYTHON2`, `INSPECTOR` or `CODEX`."""
     client: Mapping[str, Any] = field(default_factory=dict)
     auth: Mapping[str, Any] | None = None
 
@@ -167,9 +187,7 @@ class Script:
         name = f"{self.server}-{self.name}"
         if self.revision != HANDSHAKE and self.revision not in name:
             name += f"-{self.revision}"
-        if self.driver in (PYTHON1, PYTHON2):
-            name += "-by-python"
-        return f"{name}.jsonl"
+        return f"{name}{_SUFFIXES.get(self.driver, '')}.jsonl"
 
     def as_json(self) -> dict[str, Any]:
         """Return what the header of a transcript says as ``script``."""

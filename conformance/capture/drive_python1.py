@@ -21,7 +21,8 @@ from mcp.client.websocket import websocket_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 from pydantic import AnyUrl
 
-from conformance.capture.python_steps import ScriptedUser, note, wire
+from conformance.capture.notes import note
+from conformance.capture.python_steps import ScriptedUser, wire
 
 TIMED_OUT, CLOSED = 408, -32000
 

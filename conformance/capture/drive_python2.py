@@ -15,7 +15,8 @@ from mcp import Client, StdioServerParameters, types
 from mcp.shared.exceptions import MCPError
 from pydantic import BaseModel
 
-from conformance.capture.python_steps import ScriptedUser, note, wire
+from conformance.capture.notes import note
+from conformance.capture.python_steps import ScriptedUser, wire
 
 
 class User(ScriptedUser):

@@ -43,13 +43,19 @@ const sdk = {
   createTask: (call, options) =>
     client.request({ method: "tools/call", params: call }, types.CreateTaskResultSchema, options),
   taskResult: (id) => client.experimental.tasks.getTaskResult(id, types.CallToolResultSchema),
+  /** All pages; the list is begun anew when a cursor is not valid any more. */
   async listAll(method, items) {
     const found = [];
     let cursor;
     do {
-      const page = await client[method](cursor === undefined ? undefined : { cursor });
-      found.push(...page[items]);
-      cursor = page.nextCursor;
+      try {
+        const page = await client[method](cursor === undefined ? undefined : { cursor });
+        found.push(...page[items]);
+        cursor = page.nextCursor;
+      } catch (error) {
+        if (cursor === undefined || error.code !== types.ErrorCode.InvalidParams) throw error;
+        return sdk.listAll(method, items);
+      }
     } while (cursor !== undefined);
     return found;
   },
@@ -67,7 +73,8 @@ const sdk = {
     if (!(error instanceof types.McpError)) return { failed: sdk.version ? "refused" : "other", detail };
     const message = detail.replace(/^MCP error -?\d+: /, "");
     // The SDK gives its own failures codes of JSON-RPC as well.
-    if (message === "Request timed out") return { failed: "timeout", detail };
+    if (["Request timed out", "Maximum total timeout exceeded"].includes(message))
+      return { failed: "timeout", detail };
     if (message === "Connection closed") return { failed: "closed", detail };
     if (message.includes("output schema")) return { failed: "refused", detail };
     const outcome = { code: error.code, message };
@@ -95,6 +102,13 @@ async function openHttp() {
 const openers = {
   http: openHttp,
   async sse() {
+    // As the SDK's guide has it for a URL of which nobody knows what is there.
+    if (script.client.either) {
+      const { StreamableHTTPClientTransport } = part("client/streamableHttp.js");
+      const streamable = new StreamableHTTPClientTransport(new URL(target.url));
+      await client.connect(watchVersion(streamable), connectOptions).catch(() => {});
+      await closed(client);
+    }
     const { SSEClientTransport } = part("client/sse.js");
     const transport = watchVersion(new SSEClientTransport(new URL(target.url)));
     await client.connect(transport, connectOptions);

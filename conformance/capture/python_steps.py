@@ -1,24 +1,19 @@
 """The steps of a script through a client of the Python SDK, whichever major version.
 
-The drivers run in the SDK's own environment, so they import nothing else of this repository. They
-print what `steps.mjs` prints.
+The drivers run in the SDK's own environment, so they import nothing of this repository that needs
+another. They print what `steps.mjs` prints.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
-import time
 from collections import Counter
 from typing import Any, Callable
 
 from mcp import types
 from pydantic import BaseModel
 
-
-def note(facts: dict[str, Any]) -> None:
-    """Print a line, with the clock that the taps use."""
-    print(json.dumps({"ns": str(time.monotonic_ns()), **facts}), flush=True)
+from conformance.capture.notes import note
 
 
 def wire(value: BaseModel) -> dict[str, Any]:

@@ -6,6 +6,8 @@ names. What is no secret and made up for one session, such as an id in a message
 
 from __future__ import annotations
 
+import contextlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ from mcpclient.recording.transcript import (
 PORT, PAGE_PORT, AUTH_PORT = 50000, 50001, 50002
 
 _TRACEBACK = re.compile(rb"\s|Traceback |The above exception |During handling of ")
+
+_PREFIX = "io.modelcontextprotocol"
 
 # Stands for "accept" while secrets are replaced: what a user entered is none in a script.
 _ACCEPTED = "accept as in the script"
@@ -109,6 +113,49 @@ class Cleaner:
             visited = facts["visited"].items()
             notes["visited"] = {name: self._redactor.url(address) for name, address in visited}
         return dict(_with_action({**on_the_wire, **notes}, _ACCEPTED, "accept"))
+
+
+def spoken_in(records: Iterable[Record]) -> str | None:
+    """Return the protocol version that client and server came to, or None."""
+    offered = None
+    for record in records:
+        if "connected" in record:
+            version = record["connected"].get("protocol_version")
+            return None if version is None else str(version)
+        for message in _messages(record):
+            offered = _meta_of(message).get(f"{_PREFIX}/protocolVersion", offered)
+            answered = _member(message, "result").get("protocolVersion")
+            if answered is not None:
+                return str(answered)
+    return offered
+
+
+def client_in(records: Iterable[Record]) -> dict[str, Any] | None:
+    """Return what the client says that it is, or None."""
+    for record in records:
+        for message in _messages(record):
+            meta, params = _meta_of(message), _member(message, "params")
+            found = params.get("clientInfo") or meta.get(f"{_PREFIX}/clientInfo")
+            if found:
+                return dict(found)
+    return None
+
+
+def _messages(record: Record) -> list[dict[str, Any]]:
+    message = record.get("message", record.get("event", {}).get("data"))
+    if "text" in record:
+        with contextlib.suppress(ValueError):
+            message = json.loads(record["text"])
+    return [message] if isinstance(message, dict) else []
+
+
+def _member(message: Mapping[str, Any], name: str) -> dict[str, Any]:
+    member = message.get(name)
+    return member if isinstance(member, dict) else {}
+
+
+def _meta_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    return _member(_member(message, "params"), "_meta")
 
 
 def _with_action(value: Any, old: str, new: str) -> Any:

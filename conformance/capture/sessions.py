@@ -15,7 +15,15 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from conformance import peers
-from conformance.capture.records import AUTH_PORT, PAGE_PORT, PORT, Cleaner, Places
+from conformance.capture.records import (
+    AUTH_PORT,
+    PAGE_PORT,
+    PORT,
+    Cleaner,
+    Places,
+    client_in,
+    spoken_in,
+)
 from conformance.capture.taps import NOTE, Seen, with_port
 from conformance.capture.taps.http import HttpTap
 from conformance.capture.taps.stdio import read_seen
@@ -31,9 +39,9 @@ from conformance.capture.targets import (
     sdk_folder,
     target_of,
 )
-from conformance.scripts import CLIENT2, PYTHON1, PYTHON2, SDK1, Script
+from conformance.scripts import CLIENT2, CODEX, INSPECTOR, PYTHON1, PYTHON2, SDK1, Script
 from conformance.workspace import free_port
-from mcpclient.recording.transcript import TRANSCRIPT_VERSION, write_line
+from mcpclient.recording.transcript import TRANSCRIPT_VERSION, Record, write_line
 
 HERE = Path(__file__).parent
 
@@ -43,6 +51,8 @@ DRIVERS = {
     CLIENT2: ("drive_client2.mjs", "@modelcontextprotocol/client", "node-sdks"),
     PYTHON1: ("drive_python1", "mcp", "mcp1"),
     PYTHON2: ("drive_python2", "mcp", "mcp2"),
+    INSPECTOR: ("drive_inspector", "@modelcontextprotocol/inspector", "node-hosts"),
+    CODEX: ("drive_codex", "@openai/codex", "node-codex"),
 }
 
 CLIENT_INFO = {"name": "reference-client", "version": "1.0.0"}
@@ -75,7 +85,7 @@ class Session:
             await asyncio.wait_for(self._drive(target), SCRIPT_LIMIT)
         cleaner = Cleaner(self._places())
         records = cleaner.records(self._seen)
-        header = cleaner.header(self._header())
+        header = cleaner.header(self._header(records))
         return "".join(map(write_line, [header, *records]))
 
     def _places(self) -> Places:
@@ -183,9 +193,8 @@ class Session:
 
     # The header
 
-    def _header(self) -> dict[str, Any]:
+    def _header(self, records: list[Record]) -> dict[str, Any]:
         _, package, environment = DRIVERS[self.script.driver]
-        connected = [seen.facts["connected"] for seen in self._seen if "connected" in seen.facts]
         command = self._command()
         script = replace(self.script, transports=(self.transport,)).as_json()
         return {
@@ -193,12 +202,12 @@ class Session:
             "transport": self.transport,
             "target": (command if self.transport == "stdio" else self._url(PORT)),
             "recorded": datetime.now(timezone.utc).date().isoformat(),
-            "protocol_version": connected[0].get("protocol_version"),
+            "protocol_version": spoken_in(records),
             "client": {
                 "package": (node_package if package.startswith("@") else python_package)(
                     package, environment
                 ),
-                "info": CLIENT_INFO,
+                "info": client_in(records) or CLIENT_INFO,
                 "capabilities": self.script.client.get("capabilities", {}),
             },
             "server": {
@@ -231,8 +240,9 @@ class Session:
 def _driver(program: str, environment: str) -> list[str]:
     if program.endswith(".mjs"):
         return [peers.node() or "node", str(HERE / program), str(sdk_folder())]
-    python = peers.python(environment)
-    if python is None:
+    # A program in Node is driven from outside.
+    python = sys.executable if environment.startswith("node-") else peers.python(environment)
+    if python is None or not peers.is_installed(environment):
         raise NotInstalledError(f"python -m conformance.peers install {environment}")
     return [python, "-E", "-s", "-B", "-m", f"{__package__}.{program}"]
 

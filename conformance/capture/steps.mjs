@@ -124,6 +124,7 @@ export class Session {
     if (step.progress) options.onprogress = ({ ...progress }) => seen.progress.push(progress);
     if (step.timeout) options.timeout = step.timeout * 1000;
     if (step.timeout && step.progress) options.resetTimeoutOnProgress = true;
+    if (step.total) options.maxTotalTimeout = step.total * 1000;
     return options;
   }
 
@@ -270,6 +271,18 @@ export async function closed(client) {
   while (client.transport) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
+/** Fetch, and once more when a busy server has said how long to wait, if the script wants that. */
+async function patientFetch(url, init) {
+  for (;;) {
+    const response = await fetch(url, init);
+    const seconds = response.headers.get("retry-after");
+    if (!task.script.client.retry_busy || ![429, 503].includes(response.status) || !seconds)
+      return response;
+    await response.arrayBuffer();
+    await new Promise((resolve) => setTimeout(resolve, Number(seconds) * 1000));
+  }
+}
+
 /**
  * The fetch of HTTP, which tells when the stream of the server's own messages is open, or refused. To
  * wait for that keeps the order of the requests the same in every run.
@@ -278,7 +291,7 @@ export function watchedFetch(endpoint) {
   let opened;
   const isOpen = new Promise((resolve) => (opened = resolve));
   const watched = async (url, init) => {
-    const response = await fetch(url, init);
+    const response = await patientFetch(url, init);
     if ((init?.method ?? "GET") === "GET" && String(url) === endpoint) opened();
     return response;
   };

@@ -17,7 +17,7 @@ __all__ = ["CHUNKINGS", "Chunking"]
 
 # Of a transcript with more bytes from the server than this, not every byte is sent on its own. On
 # Windows each byte of a process passes another process, which copies it.
-SMALL = 2000 if sys.platform == "win32" else 8000
+SMALL = 2000 if sys.platform == "win32" else 4000
 
 
 @dataclass(frozen=True)

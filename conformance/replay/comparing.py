@@ -18,7 +18,7 @@ from mcpclient.recording.transcript import Record, bytes_of_payload
 from .equivalences import Treatment, header_treatment, place_treatment
 from .names import Names, is_same_scalar
 
-__all__ = ["Comparison", "described", "ids_in", "key_of"]
+__all__ = ["Comparison", "described", "header", "ids_in", "key_of"]
 
 ABSENT = object()
 """Stands for a value that is not there."""
@@ -55,6 +55,11 @@ def _message_key(body: Any) -> tuple[Any, ...]:
     if "method" in body:
         return (body["method"], "id" in body)
     return ("answer", type(body.get("id")), body.get("id"))
+
+
+def header(headers: Iterable[Iterable[str]], wanted: str) -> str:
+    """Return the value of a header; empty where there is none."""
+    return next((value for name, value in headers if name.lower() == wanted), "")
 
 
 def ids_in(record: Record) -> Iterator[Any]:

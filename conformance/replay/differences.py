@@ -48,9 +48,10 @@ DIFFERENCES = (
     Difference(
         "the session is ended with DELETE",
         sessions="http/*",
-        but_not="*-2026-07-28 *-stateless-tour */sdk1-terminated */sdk1-json-tour "
+        but_not="*-2026-07-28* *-stateless-tour */sdk1-terminated */sdk1-json-tour "
         "*/authorized-no-login */authorized-forged-code */sdk1-silent-hello "
-        "*/toolbox-queries */grafana-examples *-by-python */sdk1-headers",
+        "*/toolbox-queries */grafana-examples *-by-python */sdk1-headers "
+        "*/sdk2-older-fallback */authorized-unregistered-code *-by-codex",
         texts=(r"^never recorded: DELETE ",),
         reference="leaves the session behind, unless its user calls terminateSession",
         ours="ends the session whenever it closes",
@@ -63,7 +64,7 @@ DIFFERENCES = (
         sessions="http/*",
         but_not="*-2026-07-28* */authorized-no-login */authorized-forged-code "
         "*/sdk1-2031-01-01-refused */sdk1-silent-hello */sdk1-stateless-tour-by-python "
-        "*/toolbox-queries-by-python",
+        "*/toolbox-queries-by-python */authorized-unregistered-code *-by-codex",
         texts=(r"^order: GET /\S+ came before POST /\S+ notifications/initialized$",),
         reference="sends notifications/initialized, and opens the stream meanwhile",
         ours="opens the stream, waits for its head, and sends notifications/initialized then",
@@ -85,7 +86,7 @@ DIFFERENCES = (
     ),
     Difference(
         "the stream of a server without sessions",
-        sessions="http/sdk1-stateless-tour-by-python http/toolbox-queries-by-python",
+        sessions="http/sdk1-stateless-tour-by-python http/toolbox-queries-*by-*",
         texts=(r"^never recorded: GET /mcp$",),
         reference="asks for the server's own stream only if there is a session",
         ours="asks, and is told that there is none",
@@ -217,7 +218,7 @@ DIFFERENCES = (
     ),
     Difference(
         "the kind of a result",
-        sessions="*-2026-07-28",
+        sessions="*-2026-07-28 *-2026-07-28-by-inspector",
         but_not="*/sdk2-undeclared-2026-07-28",
         texts=(r"^step \d+: result\.resultType is complete, recorded was nothing$",),
         reference="takes resultType off what its user gets",
@@ -226,7 +227,8 @@ DIFFERENCES = (
     ),
     Difference(
         "changes of roots in the stateless era",
-        sessions="*/sdk2-asks-2026-07-28* */sdk2-declines-2026-07-28*",
+        sessions="*/sdk2-asks-2026-07-28* */sdk2-declines-2026-07-28* */sdk2-query-2026-07-28-by-* "
+        "*/sdk2-insatiable-rounds-2026-07-28",
         texts=(r"clientCapabilities\.roots\.listChanged is nothing, recorded was true$",),
         reference="declares whatever its user declares",
         ours="declares roots without listChanged",
@@ -263,6 +265,62 @@ DIFFERENCES = (
         why="JSON-RPC: the order of two messages that are not about each other says nothing.",
     ),
     Difference(
+        "what a host says of itself",
+        sessions="*-by-codex",
+        texts=(
+            r"(tools/list|resources/read): params\._meta\.progressToken is nothing, recorded was ",
+            r"tools/call: params\._meta\.\S+ is nothing, recorded was ",
+        ),
+        reference="sends a progress token with each request, and facts of its own with calls",
+        ours="sends what its user wants to send",
+        why="Base Protocol, _meta: clients may attach metadata; progress is asked for by choice.",
+    ),
+    Difference(
+        "an experiment of a host",
+        sessions="stdio/*-by-codex",
+        texts=(r"^initialize: params\.capabilities\.experimental is nothing, recorded was ",),
+        reference="declares an experimental capability of its own",
+        ours="has none",
+        why="Lifecycle, Capability Negotiation: what is experimental is not standard.",
+    ),
+    Difference(
+        "what the server's own stream may be",
+        sessions="http/*-by-codex",
+        but_not="*/toolbox-queries-*",
+        texts=(
+            r"^GET /\S+: header accept is text/event-stream, recorded was ",
+            r"^order: GET /\S+ came before POST /\S+ notifications/initialized$",
+        ),
+        reference="accepts JSON as well where only an event stream can come, and opens it later",
+        ours="accepts an event stream, and opens it before it says that it is initialized",
+        why="Streamable HTTP: the Accept of a GET MUST list text/event-stream, as both do; a "
+        "client MAY issue it at any time.",
+    ),
+    Difference(
+        "the server's own stream is opened before the first request",
+        sessions="http/sdk1-*-by-codex",
+        texts=(r"^order: GET /\S+ came before POST /\S+ tools/list$",),
+        reference="opens it while it goes on",
+        ours="opens it first",
+        why="Streamable HTTP, Listening for Messages: a client MAY issue a GET at any time.",
+    ),
+    Difference(
+        "whether a call has failed",
+        sessions="*/mcp1-*-by-codex",
+        texts=(r"^step \d+: result\.isError is false, recorded was nothing$",),
+        reference="tells its user of failures only",
+        ours="keeps whatever the server says",
+        why="Schema, CallToolResult.isError: absent means false.",
+    ),
+    Difference(
+        "a subscription at the end of a session",
+        sessions="stdio/sdk2-query-2026-07-28-by-inspector",
+        texts=(r"^never recorded: notifications/cancelled$",),
+        reference="closes while it listens",
+        ours="stops listening, and closes then",
+        why="Subscriptions: either ends it.",
+    ),
+    Difference(
         "the end of a subscription over HTTP",
         sessions="http/sdk2-listen-2026-07-28 http/sdk2-cached-changed-while-fresh-2026-07-28",
         texts=(r"^never sent: POST /mcp notifications/cancelled$",),
@@ -293,7 +351,7 @@ DIFFERENCES = (
     Difference(
         "metadata is read once for a login",
         sessions="http/*authorized-*",
-        but_not="*/authorized-no-login *-client-credentials",
+        but_not="*/authorized-no-login *-client-credentials */authorized-unregistered-code",
         texts=(r"^never sent again: GET /\.well-known/",),
         reference="reads the metadata once more when the user has come back",
         ours="goes on with what it has read",
@@ -363,6 +421,26 @@ DIFFERENCES = (
         "schema.",
     ),
     Difference(
+        "a client that is not registered",
+        sessions="http/authorized-unregistered-code",
+        texts=(r"^connecting: failed is unauthorized, recorded was other$",),
+        reference="raises the error of the authorization server",
+        ours="raises an AuthError that shows it",
+        why="An interface of its own: neither goes on without a client_id.",
+    ),
+    Difference(
+        "a redirect to another origin",
+        sessions="http/authorized-moved-redirect",
+        texts=(
+            r"^step 1: status is 307, recorded was 404$",
+            r"^never sent again: POST /mcp tools/call$",
+        ),
+        reference="follows it, without the token",
+        ours="reports it: who is asked next is for the user to decide",
+        why="Authorization, Access Token Usage: a token MUST NOT go elsewhere than to its server. "
+        "What was called there without would be another call.",
+    ),
+    Difference(
         "a state of somebody else",
         sessions="http/authorized-forged-code",
         texts=(
@@ -391,6 +469,14 @@ DIFFERENCES = (
         ours="delivers an event once",
         why="Streamable HTTP, Resumability and Redelivery: the server replays what was sent after "
         "the last event id; what it sends again has been delivered.",
+    ),
+    Difference(
+        "a call that has taken too long in all",
+        sessions="stdio/sdk1-no-more-patience",
+        texts=(r"^never recorded: notifications/cancelled$",),
+        reference="forgets the call when the next progress comes",
+        ours="cancels the call when its time is over",
+        why="Lifecycle, Timeouts: the sender SHOULD issue a cancellation notification.",
     ),
     Difference(
         "initialize is not cancelled",

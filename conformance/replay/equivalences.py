@@ -108,7 +108,7 @@ PLACES = (
 HEADERS = (
     Equivalence(
         "headers of the connection",
-        (("connection",), ("host",), ("keep-alive",), ("content-length",), ("transfer-encoding",)),
+        (("connection",), ("keep-alive",), ("content-length",), ("transfer-encoding",)),
         Treatment.FREE,
         "HTTP/1.1: they say how this connection is used; the body itself is compared.",
     ),

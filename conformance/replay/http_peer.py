@@ -16,10 +16,11 @@ from urllib.parse import urlsplit
 from mcpclient.net.local_http import send_at_once
 from mcpclient.recording.transcript import Record, bytes_of_event, bytes_of_payload
 
+from .comparing import header
 from .names import Names
 from .player import Player
 
-__all__ = ["HttpPeer", "RequestReader", "header"]
+__all__ = ["HttpPeer", "RequestReader"]
 
 _CHUNKED = "chunked"
 _HEAD_LIMIT = 1 << 20
@@ -230,11 +231,6 @@ class RequestReader:
 
 def _body(record: Record, names: Names) -> bytes:
     return names.played_bytes(record, bytes_of_event if "event" in record else bytes_of_payload)
-
-
-def header(headers: Iterable[Iterable[str]], wanted: str) -> str:
-    """Return the value of a header; empty where there is none."""
-    return next((value for name, value in headers if name.lower() == wanted), "")
 
 
 def _ports_in(player: Player) -> Iterable[int]:

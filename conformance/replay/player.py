@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from mcpclient.recording.transcript import Record, Transcript
 
 from .chunkings import Chunking
-from .comparing import Comparison, described, ids_in, key_of
+from .comparing import Comparison, described, header, ids_in, key_of
 from .differences import Known
 from .equivalences import RECEIPTS, is_free_order
 from .names import Names
@@ -27,7 +27,7 @@ __all__ = ["Channel", "Line", "Player"]
 
 
 _PAYLOADS = {"message", "text", "base64"}
-_LAST_EVENT_ID = "last-event-id"
+_LAST_EVENT_ID, _RETRY_AFTER = "last-event-id", "retry-after"
 
 # Seconds by which a timer may be early: what the clock of event loops counts in, on Windows 0.016.
 _CLOCK_STEP = time.get_clock_info("monotonic").resolution
@@ -92,6 +92,7 @@ class Player:
         self._ended: dict[str, float] = {}
         self._is_given_up = False
         self._is_paced = is_paced(transcript)
+        self._waits_for_busy = transcript.header["script"].get("client", {}).get("retry_busy")
         for line in self.lines:
             if line.record["direction"] == "sent":
                 line.may_miss = known.find(self._missing(line)) is not None
@@ -168,7 +169,7 @@ class Player:
     def _check_delay(self, record: Record) -> None:
         """See that a client which resumes a stream has waited as long as the stream told it to."""
         headers = record.get("http", {}).get("headers", [])
-        last_id = next((value for name, value in headers if name.lower() == _LAST_EVENT_ID), None)
+        last_id = header(headers, _LAST_EVENT_ID) or None
         for channel, ended in self._ended.items():
             events = [one.get("event", {}) for one in self.received_on(channel)]
             delays = [int(event["retry"]) for event in events if "retry" in event]
@@ -179,6 +180,22 @@ class Player:
                     waited >= delays[-1] - _CLOCK_STEP * 1000,
                     f"too soon: {described(record)} came {waited:.0f} ms after the stream had "
                     f"ended, which said retry: {delays[-1]}",
+                )
+        if self._waits_for_busy:
+            self._check_patience(record)
+
+    def _check_patience(self, record: Record) -> None:
+        """See that a request which a busy server has refused does not come again too soon."""
+        for channel, ended in self._ended.items():
+            heads = [one["http"] for one in self.received_on(channel) if "http" in one]
+            after = [header(head["headers"], _RETRY_AFTER) for head in heads]
+            refused = next(one.record for one in self.lines if one.record["channel"] == channel)
+            if any(after) and key_of(refused) == key_of(record):
+                waited = asyncio.get_running_loop().time() - ended
+                self.check(
+                    waited >= float(after[0]) - _CLOCK_STEP,
+                    f"too soon: {described(record)} came {waited:.1f} s after it was refused with "
+                    f"Retry-After: {after[0]}",
                 )
 
     def _open_lines(self) -> Iterator[Line]:
@@ -240,9 +257,13 @@ class Player:
                 del ready[:count]
 
     async def _keep_pace(self, line: Line) -> None:
-        """Wait as long as the server did between the record before and this one."""
-        *_, before = (one for one in self.lines if one.number < line.number)
-        await asyncio.sleep(line.record["time"] - before.record["time"])
+        """Wait as long as the server did between the record before and this one.
+
+        How long it took to start shows nothing.
+        """
+        before = [one.record for one in self.lines if one.number < line.number]
+        if any(_is_note(record, "begins") for record in before):
+            await asyncio.sleep(line.record["time"] - before[-1]["time"])
 
     def _ready_lines(self) -> list[Line]:
         """Return what can be played now, in order."""

@@ -94,7 +94,7 @@ class User:
         """Connect; return what is known of the server, or why it failed."""
         self._client = mcpclient.connect(
             target,
-            transport=transport,
+            transport=None if self._settings.get("either") else transport,
             protocol_version=self._offers,
             strict_version=True,  # as strict as the reference clients are
             validate="strict",
@@ -103,6 +103,7 @@ class User:
             on_notification=self._notified,
             stderr="discard",
             headers=self._settings.get("headers"),
+            retry_busy=self._settings.get("retry_busy", False),
             **self._handlers(),
         )
         try:
@@ -225,6 +226,8 @@ class User:
             options["on_progress"] = lambda update: progress.append(_progress(update))
         if "timeout" in step:
             options["timeout"] = step["timeout"]
+        if "total" in step:
+            options["max_timeout"] = step["total"]
         return (await self._client.call_tool(step["name"], step["arguments"], **options)).raw
 
     async def cancel_call(self, step: Mapping[str, Any], progress: list[Any]) -> Any:

@@ -12,7 +12,8 @@ from typing import Any
 
 from mcpclient.recording.transcript import Record, bytes_of_payload
 
-from .http_peer import HttpPeer, RequestReader, header
+from .comparing import header
+from .http_peer import HttpPeer, RequestReader
 from .names import Names
 
 __all__ = ["WebSocketPeer"]

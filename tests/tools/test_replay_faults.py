@@ -13,6 +13,7 @@ import pytest
 from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
 from mcpclient.auth import obtaining
+from mcpclient.client.connection import call_recovery
 from mcpclient.client.connection.session import Session
 from mcpclient.framing import websocket_frames
 from mcpclient.jsonrpc.correlator import Correlator
@@ -39,6 +40,16 @@ def assert_found(name: str, *texts: str) -> None:
     found = asyncio.run(meeting).findings
     for text in texts:
         assert any(text in line for line in found), f"{text!r} is not in {found}"
+
+
+# When requests come
+
+
+def test_a_busy_server_that_is_asked_again_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(call_recovery, "_RETRY_AFTER", 0.0)
+    monkeypatch.setattr(call_recovery, "retry_after_seconds", lambda value, default: 0.0)
+    for name in ("http/sdk1-crowded-calls", "http/sdk2-crowded-calls-2026-07-28"):
+        assert_found(name, "too soon: POST /mcp tools/call came", "with Retry-After: 1")
 
 
 # Heads of requests

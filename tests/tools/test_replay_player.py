@@ -93,10 +93,28 @@ def test_the_client_s_ids_are_put_into_json_as_dotnet_writes_it_and_before_what_
         assert played == text.replace('"id":3', '"id":12').replace('"id": 3', '"id": 12').encode()
 
 
+def test_a_request_goes_to_the_server_that_it_went_to() -> None:
+    names = Names({50000: 4321, 50002: 4323})
+    for host, found in (
+        ("localhost:4321", []),
+        ("localhost:4323", ["header host is localhost:4323, recorded was localhost:50000"]),
+    ):
+        recorded, ours = (
+            {
+                "channel": "http-1",
+                "http": {"method": "GET", "target": "/", "headers": [["Host", h]]},
+            }
+            for h in ("localhost:50000", host)
+        )
+        assert Comparison(names).record(recorded, ours).found == found
+
+
 # Playing: sessions of pings, made by hand
 
 
+HOST = ["host", "127.0.0.1:50000"]
 HEADERS = [
+    HOST,
     ["accept", "application/json, text/event-stream"],
     ["content-type", "application/json"],
     ["mcp-protocol-version", "2025-11-25"],
@@ -115,9 +133,9 @@ def exchange(
 ) -> list[Record]:
     """Return the records of one request and its whole response."""
     channel = {"time": 0, "channel": f"http-{number}"}
-    stream = [["accept", "text/event-stream"], HEADERS[2]]
+    stream = [HOST, ["accept", "text/event-stream"], HEADERS[3]]
     method, headers = ("POST", HEADERS) if message else ("GET", stream)
-    request = {"method": method, "target": "/mcp", "headers": headers[: 2 if opens else None]}
+    request = {"method": method, "target": "/mcp", "headers": headers[: 3 if opens else None]}
     length = ["Content-Length", "0"]
     response: dict[str, Any] = {"status": status, "reason": "", "headers": [length]}
     if answer:

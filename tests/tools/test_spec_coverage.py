@@ -55,7 +55,7 @@ def test_each_duty_is_shown_by_sessions_that_hold_it() -> None:
     missing = []
     for duty in duties():
         if duty.sessions == [NONE]:
-            assert not duty.record, duty
+            assert duty.record, duty  # why none
             continue
         for pattern in duty.sessions:
             texts = [text for name, text in recorded.items() if fnmatchcase(name, pattern)]
@@ -66,4 +66,4 @@ def test_each_duty_is_shown_by_sessions_that_hold_it() -> None:
 
 def test_what_no_session_shows_is_counted() -> None:
     """The number may only fall."""
-    assert sum(duty.sessions == [NONE] for duty in duties()) <= 22
+    assert sum(duty.sessions == [NONE] for duty in duties()) <= 14

@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.capture.collection import (
     authorization,
     own_server,
+    programs,
     python_client,
     reference_servers,
     stateless,
@@ -17,4 +18,5 @@ SCRIPTS: tuple[Script, ...] = (
     *stateless.SCRIPTS,
     *authorization.SCRIPTS,
     *python_client.SCRIPTS,
+    *programs.SCRIPTS,
 )

@@ -23,6 +23,8 @@ SCRIPTS = (
     Script("refresh", "authorized-expiring", (HELLO, HELLO, HELLO), ("http",), auth=CODE),
     Script("login", "authorized-revoked", (HELLO, HELLO, HELLO), ("http",), auth=CODE),
     Script("refresh", "authorized-keeping", (HELLO,) * 8, ("http",), auth=CODE),
+    Script("code", "authorized-unregistered", (), ("http",), auth=CODE),
+    Script("redirect", "authorized-moved", (HELLO, call("fail"), HELLO), ("http",), auth=CODE),
     Script("code", "authorized-forged", (HELLO,), ("http",), auth=CODE),
     Script("step-up", "authorized-scopes", (HELLO, call("fail"), HELLO), ("http",), auth=CODE),
     Script("widen", "authorized-scopes", (call("fail"),), ("http",), driver=CLIENT2, auth=CODE),

@@ -130,6 +130,12 @@ CALLS = (
         steps=({**call("tick", seconds=3, progress=True), "timeout": 2.5},),
     ),
     Script(
+        "no-more-patience",
+        "sdk1",
+        transports=("stdio",),
+        steps=({**call("tick", seconds=3, progress=True), "timeout": 2.5, "total": 1.9},),
+    ),
+    Script(
         "together",
         "sdk1",
         steps=(
@@ -353,6 +359,24 @@ HTTP = (
     Script("tour", "sdk1-cookies", transports=("http",), steps=SHORT_TOUR),
     Script("lists", "sdk1-busy", transports=("http",), steps=({"do": "list_tools"}, STILL_THERE)),
     Script(
+        "calls",
+        "sdk1-crowded",
+        transports=("http",),
+        steps=(call("echo", text="at last"), STILL_THERE),
+        client={"retry_busy": True},
+    ),
+    Script("tour", "sdk1-odd-case", transports=("http",), steps=SHORT_TOUR),
+    *(
+        Script(
+            "echo",
+            f"sdk1-refused-{status}",
+            transports=("sse",),
+            steps=(STILL_THERE,),
+            client={"either": True},
+        )
+        for status in (400, 404, 405)
+    ),
+    Script(
         "headers",
         "sdk1",
         transports=("http",),
@@ -397,6 +421,7 @@ OF_SERVERS_THAT_MISBEHAVE = (
         transports=("http",),
         steps=STREAM_CLOSED,
     ),
+    Script("lists", "sdk1-forgetful", steps=({"do": "list_tools"}, STILL_THERE)),
     Script("hello", "sdk1-silent", steps=(), client={"connect_timeout": 0.3}),
     Script("hello", "sdk1-elsewhere", transports=("sse",), steps=()),
 )

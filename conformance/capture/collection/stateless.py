@@ -21,6 +21,8 @@ ANSWERS = {
     "roots": [FOLDER],
 }
 
+HELLO = call("echo", text="hello")
+
 OWN_TOUR = (
     {"do": "list_tools"},
     {"do": "list_resources"},
@@ -124,6 +126,20 @@ OWN = (
         client={**ANSWERS, "elicitation": [{"action": "decline"}, {"action": "cancel"}]},
     ),
     Script("undeclared", "sdk2", (call("ask_user"), call("ask_model"))),
+    Script("rounds", "sdk2-insatiable", (call("ask_forever"), HELLO), client=ANSWERS),
+    Script(
+        "calls",
+        "sdk2-crowded",
+        (call("echo", text="at last"), HELLO),
+        ("http",),
+        client={"retry_busy": True},
+    ),
+    Script(
+        "one-sided",
+        "sdk2-extended",
+        ({"do": "list_tools"}, HELLO),
+        client={"capabilities": {"extensions": {"com.example/ours": {}}}},
+    ),
     Script(
         "listen",
         "sdk2",
@@ -190,6 +206,7 @@ AFTER_ALL = (call("echo", text="after all"),)
 FALLBACKS = (
     Script("fallback", "sdk1", AFTER_ALL, driver=CLIENT2),
     Script("fallback", "mcp1", AFTER_ALL, driver=CLIENT2),
+    Script("fallback", "sdk2-older", AFTER_ALL, ("http",), driver=CLIENT2),
 )
 
 SCRIPTS = (

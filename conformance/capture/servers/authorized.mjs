@@ -6,6 +6,8 @@
 //   revoked   the same, and the refresh token is not taken either
 //   keeping   every token is good for four requests only, and a refresh token is given once
 //   forged    the answer to a login has the state of another
+//   unregistered  no client is registered
+//   moved     calling the tool `fail` is redirected to another origin
 //   scopes    calling the tool `fail` wants the scope `more`, which is not asked for at first
 
 import { createRequire } from "node:module";
@@ -16,9 +18,12 @@ const [, , modules, , variant] = process.argv;
 const require = createRequire(modules);
 const part = (path) => require(`@modelcontextprotocol/sdk/${path}`);
 const express = require("express");
-const { InsufficientScopeError, InvalidGrantError, InvalidTokenError } = part(
-  "server/auth/errors.js",
-);
+const {
+  InsufficientScopeError,
+  InvalidClientMetadataError,
+  InvalidGrantError,
+  InvalidTokenError,
+} = part("server/auth/errors.js");
 
 const origin = `http://127.0.0.1:${process.env.PORT}`;
 const resourceMetadataUrl = `${origin}/.well-known/oauth-protected-resource/mcp`;
@@ -40,6 +45,7 @@ class Provider {
   clientsStore = {
     getClient: (id) => this.#clients.get(id),
     registerClient: (client) => {
+      if (variant === "unregistered") throw new InvalidClientMetadataError("no client is wanted");
       const registered = { ...client, client_id: `client-${this.#clients.size}` };
       this.#clients.set(registered.client_id, registered);
       return registered;
@@ -106,6 +112,12 @@ function clientCredentials(request, response, next) {
   return response.json(tokens);
 }
 
+/** Send a call to another origin, where nothing is. */
+function redirected(request, response, next) {
+  if (variant !== "moved" || request.body?.params?.name !== "fail") return next();
+  return response.redirect(307, `http://127.0.0.1:${process.env.AUTH_PORT}/mcp`);
+}
+
 /** Refuse a call that wants a scope the token does not have. */
 function stepUp(request, response, next) {
   const wantsMore = variant === "scopes" && request.body?.params?.name === "fail";
@@ -150,7 +162,8 @@ const verified = requireBearerAuth({
   requiredScopes: ["tools"],
   resourceMetadataUrl,
 });
-app.all("/mcp", verified, express.json(), stepUp, async (request, response) => {
+if (variant === "moved") express().listen(Number(process.env.AUTH_PORT), "127.0.0.1");
+app.all("/mcp", verified, express.json(), redirected, stepUp, async (request, response) => {
   const id = request.headers["mcp-session-id"];
   const transport = id === undefined ? await newTransport() : transports.get(id);
   await transport.handleRequest(request, response, request.body);

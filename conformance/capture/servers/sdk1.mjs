@@ -11,6 +11,10 @@
 //   closing     HTTP closes the connection after each response, and says so
 //   cookies     HTTP gives a cookie, and wants it back
 //   busy        HTTP is busy now and then: 503 and Retry-After, before anything has run
+//   crowded     the same for calls of tools, of which the first is refused by 503 and by 429
+//   odd-case    HTTP writes the names of headers in odd case
+//   forgetful   does not know the cursor after the first page, once
+//   refused-N   legacy SSE that refuses what is not for it by the status N
 //   <revision>  answers `initialize` with this protocol version
 
 import { createServer } from "node:http";
@@ -25,6 +29,7 @@ const PORT = Number(process.env.PORT);
 
 let sessions = 0;
 let wasBusy = false;
+const refusals = variant === "crowded" ? [503, 429] : [];
 const newSessionId = () => `the-id-of-session-${++sessions}`;
 
 /** A server for one session; `session` is what its tools can do to the session. */
@@ -63,6 +68,17 @@ function refuse(response, status, code, message) {
   response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }));
 }
 
+/** Have the names of a response's headers written in odd case. */
+function writeOddly(response) {
+  const write = response.writeHead.bind(response);
+  const oddly = (name) => name.toLowerCase().replace(/[a-z](?=[a-z]?)/g, (c, at) => (at % 2 ? c.toUpperCase() : c));
+  response.writeHead = (status, headers = {}) => {
+    const given = { ...response.getHeaders(), ...headers };
+    for (const name of response.getHeaderNames()) response.removeHeader(name);
+    return write(status, Object.fromEntries(Object.entries(given).map(([n, v]) => [oddly(n), v])));
+  };
+}
+
 async function newHttpTransport(transports) {
   const { StreamableHTTPServerTransport } = part("server/streamableHttp.js");
   const isStateless = variant === "stateless";
@@ -92,6 +108,11 @@ async function serveHttp() {
       response.setHeader("retry-after", "1");
       return refuse(response, 503, -32000, "Busy");
     }
+    if (body?.method === "tools/call" && refusals.length) {
+      response.setHeader("retry-after", "1");
+      return refuse(response, refusals.shift(), -32000, "Busy");
+    }
+    if (variant === "odd-case") writeOddly(response);
     if (variant === "silent") return body.id === undefined && response.writeHead(202).end();
     const id = request.headers["mcp-session-id"];
     const transport = id === undefined ? await newHttpTransport(transports) : transports.get(id);
@@ -111,6 +132,8 @@ async function serveSse() {
       const endpoint = `http://127.0.0.1:${process.env.AUTH_PORT}/messages`;
       return response.write(`event: endpoint\ndata: ${endpoint}\n\n`);
     }
+    if (variant?.startsWith("refused-") && request.method === "POST" && !url.search)
+      return refuse(response, Number(variant.slice(8)), -32000, "Not here");
     if (request.method === "GET") {
       const transport = new SSEServerTransport("/messages", response);
       transports.set(transport.sessionId, transport);

@@ -313,7 +313,12 @@ export function makeServer(part, variant, session) {
     const answer = server._oninitialize.bind(server);
     on("Initialize", async (request) => ({ ...(await answer(request)), protocolVersion: variant }));
   }
+  let hasForgotten = variant !== "forgetful";
   on("ListTools", ({ params }) => {
+    if (params?.cursor !== undefined && !hasForgotten) {
+      hasForgotten = true;
+      throw unknown("cursor");
+    }
     const listed = Object.entries(tools).map(([name, { call, asTask, ...tool }]) => ({
       name,
       inputSchema: schema(),

@@ -4,6 +4,10 @@
 // Over HTTP it listens on PORT. Variants:
 //   sse     every answer of HTTP is an event stream
 //   cached  lists and resources say how long they stay fresh
+//   crowded HTTP refuses the first call of a tool by 503 and by 429, with Retry-After
+//   insatiable  has a tool that asks for ever
+//   extended  declares an extension
+//   older   HTTP refuses the stateless era, and says which versions there are
 
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -14,6 +18,18 @@ import { makeServer } from "./sdk2_features.mjs";
 const [, , modules, kind, variant] = process.argv;
 const require = createRequire(modules);
 const sdk = require("@modelcontextprotocol/server");
+
+const refusals = variant === "crowded" ? [503, 429] : [];
+
+/** The refusal of a request, for the variants that refuse some. */
+function refusalOf({ headers }) {
+  const asked = headers["mcp-protocol-version"];
+  if (headers["mcp-method"] === "tools/call" && refusals.length)
+    return [refusals.shift(), { "retry-after": "1" }, { code: -32000, message: "Busy" }];
+  if (variant !== "older" || asked !== "2026-07-28") return undefined;
+  const data = { supported: ["2025-11-25"], requested: asked };
+  return [400, {}, { code: -32022, message: "Unsupported protocol version", data }];
+}
 
 /** What the SDK wants, from what Node has; it is aborted when the client goes away. */
 function webRequest(request, response) {
@@ -37,6 +53,12 @@ function serveHttp() {
   });
   Object.assign(changed, handler.notify);
   const server = createServer(async (request, response) => {
+    const refusal = refusalOf(request);
+    if (refusal) {
+      const [status, headers, error] = refusal;
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
+    }
     const answer = await handler.fetch(webRequest(request, response)).catch(() => undefined);
     if (!answer) return response.destroy();
     response.writeHead(answer.status, [...answer.headers].flat());

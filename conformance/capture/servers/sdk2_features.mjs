@@ -133,6 +133,9 @@ function toolsOf({ inputRequired, ProtocolError }) {
         return inputRequired({ inputRequests: { [`${requestState}-time`]: who() }, requestState });
       },
     },
+    ask_forever: {
+      call: () => inputRequired({ inputRequests: { model: model() }, requestState: "never enough" }),
+    },
     change: {
       call(_, { changed }) {
         changed.toolsChanged();
@@ -175,6 +178,7 @@ export function makeServer(sdk, variant, changed) {
         resources: { subscribe: true, listChanged: true },
         logging: {},
         completions: {},
+        ...(variant === "extended" && { extensions: { "com.example/theirs": { level: 2 } } }),
       },
       instructions: "Call whatever you like.",
       ...(variant === "cached" && {
@@ -183,6 +187,7 @@ export function makeServer(sdk, variant, changed) {
     },
   );
   const tools = toolsOf(sdk);
+  if (variant !== "insatiable") delete tools.ask_forever;
   const on = (method, handler) => server.setRequestHandler(method, handler);
   const context = { changed: changed ?? tellingOf(server) };
 

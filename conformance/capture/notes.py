@@ -1,0 +1,12 @@
+"""What a driver in Python prints of what its user does and is told."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+
+def note(facts: dict[str, Any]) -> None:
+    """Print a line, with the clock that the taps use."""
+    print(json.dumps({"ns": str(time.monotonic_ns()), **facts}), flush=True)
