@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient.cli.main import main
-from tests.cli.test_asking import terminal
+from tests.cli.terminal import terminal
 from tests.entries.bundles.making import manifest, option, python_server, write_bundle
 from tests.entries.bundles.test_registry import KEY, package, server
 

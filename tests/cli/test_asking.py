@@ -4,18 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import io
-import os
 import re
-import select
 import shlex
 import signal
-import subprocess
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,101 +18,28 @@ from mcpclient.cli.screen import Screen
 from mcpclient.net.login import terminal as terminals
 from mcpclient.protocol.elicitation import ElicitationRequest
 from mcpclient.protocol.sampling import SamplingRequest
+from tests.cli.in_process import Terminal
+from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
-
-if sys.platform != "win32":
-    import fcntl
-    import pty
-    import struct
-    import termios
 
 pytestmark = pytest.mark.needs_posix
 Capture = pytest.CaptureFixture[str]
 SERVER = str(Path(__file__).with_name("eliciting_server.py"))
-_LONGEST = 30.0
-
-
-class Session:
-    """A command in a pseudo-terminal: what it shows is waited for, what is typed is sent."""
-
-    def __init__(self, master: int, process: subprocess.Popen[bytes]) -> None:
-        self.shown = ""
-        self.process = process
-        self._master = master
-        self._seen = 0
-
-    def wait_for(self, text: str) -> str:
-        """Wait until this is shown after what was waited for before; return what came till then."""
-        limit = time.monotonic() + _LONGEST
-        while text not in self.shown[self._seen :]:
-            assert time.monotonic() < limit, self.shown
-            assert self._read(), self.shown
-        start = self._seen
-        self._seen = self.shown.index(text, start) + len(text)
-        return self.shown[start : self._seen]
-
-    def type(self, text: str) -> None:
-        os.write(self._master, text.encode())
-
-    def end(self) -> int:
-        """Read to the end; return the exit code."""
-        while self._read():
-            pass
-        return self.process.wait(_LONGEST)
-
-    def resize(self, columns: int) -> None:
-        size = struct.pack("HHHH", 24, columns, 0, 0)
-        fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
-
-    def _read(self) -> bool:
-        ready, _, _ = select.select([self._master], [], [], _LONGEST)
-        try:
-            piece = os.read(self._master, 65536) if ready else b""
-        except OSError:  # Linux's way to say that the other side is closed
-            piece = b""
-        self.shown += piece.decode("utf-8", "replace")
-        return bool(piece)
-
-
-@contextmanager
-def terminal(*words: str, columns: int = 80, **environment: str) -> Iterator[Session]:
-    """Run a command in a terminal of its own."""
-    master, slave = pty.openpty()
-    size = struct.pack("HHHH", 24, columns, 0, 0)
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
-    environ = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "BROWSER", "DISPLAY")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mcpclient", *words],
-        cwd=environment.pop("cwd", None),
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        env={**environ, "TERM": "xterm", "PYTHONPATH": str(TOP), **environment},
-        start_new_session=True,
-    )
-    os.close(slave)
-    try:
-        yield Session(master, process)
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        os.close(master)
 
 
 def test_who_adds_a_server_has_agreed_to_it(tmp_path: Path) -> None:
     """F-SHOW-19, F-MANY-7: in a terminal, to this entry and no other."""
-    folders: dict[str, Any] = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
+    folders = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
     demo = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
     for words, code in (
         (["add", "demo", "--", *demo], 0),
         (["call", "demo", "echo", "message=hi"], 0),
     ):
-        with terminal(*words, cwd=str(tmp_path), **folders) as session:
+        with terminal(*words, cwd=tmp_path, environ=folders) as session:
             assert session.end() == code
             assert "y/N" not in session.shown
     (tmp_path / ".mcp.json").write_text((tmp_path / ".mcp.json").read_text().replace("demo_", "d_"))
-    with terminal("call", "demo", "echo", "message=hi", cwd=str(tmp_path), **folders) as session:
+    with terminal("call", "demo", "echo", "message=hi", cwd=tmp_path, environ=folders) as session:
         session.wait_for("now and from now on? [y/N]")
         session.type("n\n")
         assert session.end() == 2
@@ -338,7 +258,7 @@ def test_a_projects_server_is_agreed_to(
     """F-SHOW-1, F-MANY-7, F-SAFE-2: its sheet is shown before; a yes holds from then on."""
     assert main(["add", "demo", "--", sys.executable, SERVER]) == 0
     for asked in (True, code != 0):
-        with terminal("tools", "demo", cwd=str(nothing_configured)) as session:
+        with terminal("tools", "demo", cwd=nothing_configured) as session:
             if asked:
                 shown = session.wait_for("[y/N]")
                 assert SERVER in "".join(shown.split("\r\n"))
@@ -353,7 +273,7 @@ def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
     """F-SHOW-3"""
     demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     environment = {} if colour else {"NO_COLOR": "1"}
-    with terminal("tools", demo, columns=40, **environment) as session:
+    with terminal("tools", demo, columns=40, environ=environment) as session:
         assert session.end() == 0
     lines = session.shown.splitlines()
     assert (lines[0].startswith("\x1b[1mecho message")) == colour
@@ -373,11 +293,6 @@ def test_the_progress_line_follows_the_width() -> None:
         session.process.send_signal(signal.SIGINT)
         session.end()
     assert len(narrow.strip("\r")) < 30
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\x85", "\u2028", "\r", "\x0b", " " * 75])

@@ -113,21 +113,18 @@ def test_the_words_of_the_command_are_checked() -> None:
     assert "which server?" in errors
 
 
-def test_filters_of_an_entry_hold_for_the_host(tmp_path: Path) -> None:
+async def test_filters_of_an_entry_hold_for_the_host(tmp_path: Path) -> None:
     """F-BRIDGE-1: a tool that the entry leaves out is neither listed nor called."""
     entry = {"command": DEMO[0], "args": DEMO[1:], "excludeTools": ["add"]}
     file = tmp_path / "servers.json"
     file.write_text(json.dumps({"mcpServers": {"demo": entry}}))
 
-    async def scenario() -> None:
-        async with Client(bridge("--config", str(file), "demo")) as client:
-            assert [tool.name for tool in await client.list_tools()] == ["echo", "count", "fail"]
-            refused = await client.call_tool("add", {"a": 1, "b": 2})
-            assert refused.is_error
-            assert "leaves it out" in str(refused.text)
-            assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
-
-    asyncio.run(scenario())
+    async with Client(bridge("--config", str(file), "demo")) as client:
+        assert [tool.name for tool in await client.list_tools()] == ["echo", "count", "fail"]
+        refused = await client.call_tool("add", {"a": 1, "b": 2})
+        assert refused.is_error
+        assert "leaves it out" in str(refused.text)
+        assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
 
 
 def test_a_trace_has_the_messages_to_the_server(tmp_path: Path) -> None:

@@ -83,19 +83,15 @@ def test_the_audit_log_has_each_call_of_the_host(tmp_path: Path) -> None:
     ]
 
 
-def test_a_proxy_stands_between_bridge_and_server() -> None:
+async def test_a_proxy_stands_between_bridge_and_server() -> None:
     """F-BRIDGE-1, F-HTTP-15: each request passes it."""
-
-    async def scenario() -> None:
-        proxy, endpoint = SocksProxy(), StreamableEndpoint(McpServer("both"))
-        async with serve(proxy.handle) as port, HttpServer(endpoint.routes) as server:
-            target = f"http://behind.example:{server.url().port}/mcp"
-            command = bridge("--proxy", f"socks5h://127.0.0.1:{port}", target)
-            async with Client(command, inherit_env="all") as client:
-                assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
-        assert set(proxy.asked) == {"behind.example"}
-
-    asyncio.run(scenario())
+    proxy, endpoint = SocksProxy(), StreamableEndpoint(McpServer("both"))
+    async with serve(proxy.handle) as port, HttpServer(endpoint.routes) as server:
+        target = f"http://behind.example:{server.url().port}/mcp"
+        command = bridge("--proxy", f"socks5h://127.0.0.1:{port}", target)
+        async with Client(command, inherit_env="all") as client:
+            assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
+    assert set(proxy.asked) == {"behind.example"}
 
 
 def test_a_login_that_needs_a_browser_is_named_to_the_host(at_a_terminal: list[str]) -> None:

@@ -18,8 +18,20 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from conformance.workspace import free_port
 from mcpclient.cli.main import main
-from tests.cli.test_doctor import DEMO, FINE, STDIO, answering, free_port, offering, python
+from tests.cli.odd_servers import (
+    BANNER_FIRST,
+    DEMO,
+    FINE,
+    LOGS_OF_JSON,
+    answer,
+    ending,
+    offering,
+    python,
+    refusing,
+    served,
+)
 from tests.cli.test_mistakes import PYTHON_ONLY
 from tests.net.certificates import Authority
 
@@ -53,11 +65,6 @@ def check(row: Row, capsys: Capture) -> None:
     lines = errors.splitlines()
     assert len(lines) == len(set(lines)), "something is said twice"
     assert row.code == 0 or not PYTHON_ONLY.search(lines[-1])
-
-
-def ending(text: str, code: int = 1) -> list[str]:
-    """A server that writes this to stderr, and ends."""
-    return python(f"import sys; sys.stderr.write({text!r}); sys.exit({code})")
 
 
 # A command that cannot be started
@@ -206,17 +213,6 @@ def saying(code: str, initialized: Any = AGREED) -> list[str]:
     )
 
 
-def refusing(code: int, message: str, data: Any = None) -> list[str]:
-    """A server that answers everything with this error."""
-    return python(
-        "import json, sys\n"
-        "for line in sys.stdin:\n"
-        "    m = json.loads(line)\n"
-        f"    error = {{'code': {code}, 'message': {message!r}, 'data': {data!r}}}\n"
-        "    print(json.dumps({'jsonrpc': '2.0', 'id': m.get('id'), 'error': error}), flush=True)"
-    )
-
-
 BANNER = "import time; print('listening on 3000', flush=True); time.sleep(60)"
 STRAY = '{"jsonrpc": "2.0", "id": 99, "result": {}}'
 SHORT = ["--timeout", "0.5"]
@@ -268,15 +264,9 @@ ODD_SERVERS = {
     ),
     "another tool": Row(offering([FINE]), 2, "there is no tool 'tt'", "did you mean", "call tt"),
     "a banner and then a server": Row(
-        python(f"import runpy; print('hello'); runpy.run_path({DEMO!r}, run_name='__main__')"),
-        0,
-        "skipped a line that is not a JSON-RPC message: 'hello'",
+        BANNER_FIRST, 0, "skipped a line that is not a JSON-RPC message: 'a "
     ),
-    "log lines of JSON": Row(
-        python("print('{\"level\": 30}', flush=True)\n" + STDIO % ("2025-11-25", [FINE])),
-        0,
-        'not a JSON-RPC message: {"level": 30}',
-    ),
+    "log lines of JSON": Row(LOGS_OF_JSON, 0, 'not a JSON-RPC message: {"level": 30}'),
 }
 
 
@@ -353,7 +343,7 @@ BEARER = {"WWW-Authenticate": "Bearer"}
 REFUSED = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
 LOGIN = {"Location": "https://sso.example/login?x=1"}
 MOVED = {"Location": "https://h.example/mcp"}
-METADATA = {"WWW-Authenticate": 'Bearer resource_metadata="{url}/.well-known/none"'}
+METADATA = {"WWW-Authenticate": 'Bearer resource_metadata="http://{host}/.well-known/none"'}
 PATH = "/mcp or /sse"
 ANSWERS: dict[str, tuple[tuple[int, dict[str, str], str], int, str, str]] = {
     "no such path": ((404, {}, ""), 3, "is not an MCP endpoint: HTTP 404 from", PATH),
@@ -383,25 +373,22 @@ ANSWERS: dict[str, tuple[tuple[int, dict[str, str], str], int, str, str]] = {
 @pytest.mark.parametrize("name", ANSWERS)
 def test_what_is_wrong_with_an_answer(name: str, capsys: Capture) -> None:
     """F-SHOW-2"""
-    (status, head, body), code, cause, cure = ANSWERS[name]
-    head = {**head}
-    with answering((status, head, body)) as place:
-        headers = {name: text.replace("{url}", f"http://{place}") for name, text in head.items()}
-        head.update(headers)
+    (status, headers, body), code, cause, cure = ANSWERS[name]
+    with served(answer(status, headers, body)) as place:
         check(Row([f"http://{place}/mcp"], code, cause, cure), capsys)
 
 
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_a_transport_that_is_fixed_and_the_wrong_one(status: int, capsys: Capture) -> None:
     """F-SHOW-2, F-HTTP-11: the other one was not tried."""
-    with answering((status, {}, "no")) as place:
+    with served(answer(status, {}, "no")) as place:
         words = [f"http://{place}/mcp", "--transport", "http"]
         check(Row(words, 3, f"HTTP {status}", "only 'http' was tried"), capsys)
 
 
 def test_a_token_that_is_refused(capsys: Capture) -> None:
     """F-SHOW-2"""
-    with answering((401, REFUSED, "")) as place:
+    with served(answer(401, REFUSED)) as place:
         words = [f"http://{place}/mcp", "--bearer", "x"]
         check(Row(words, 4, "invalid_token", "The token was refused"), capsys)
 
@@ -425,16 +412,16 @@ def test_certificates(kind: str, cause: str, cure: str, tmp_path: Path, capsys: 
         "another name": lambda: authority.server_context("elsewhere.test"),
     }
     trusted = [] if kind in ("self-signed", "unknown") else ["--ca-file", authority.file]
-    with answering((404, {}, ""), contexts[kind]()) as place:
+    with served(answer(404), contexts[kind]()) as place:
         check(Row([f"https://{place}/mcp", *trusted], 3, cause, cure), capsys)
 
 
 def test_one_scheme_for_the_other(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-2"""
-    with answering((200, {}, "")) as place:
+    with served(answer(200)) as place:
         check(Row([f"https://{place}/mcp"], 3, "does not speak TLS", "Write http://"), capsys)
         check(Row([f"ws://{place}/mcp"], 3, "HTTP 200", PATH), capsys)
-    with answering((404, {}, ""), Authority(tmp_path).server_context()) as place:
+    with served(answer(404), Authority(tmp_path).server_context()) as place:
         check(Row([f"http://{place}/mcp"], 3, "was lost", f"write https://{place}/mcp"), capsys)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from mcpclient.cli.main import COMMANDS, command_named, main
 from mcpclient.cli.parsing import parser_of
 from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool
+from tests.cli.terminal import in_terminal, own_terminal
 from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
@@ -59,16 +59,19 @@ def environment(nothing_configured: Path) -> dict[str, str]:
     return {**os.environ, "PATH": path, "PYTHONPATH": str(TOP)}
 
 
-def offered(shell: str, line: str, environment: dict[str, str]) -> list[str]:
-    *words, last = line.split(" ")
-    script = ASK[shell].format(words=" ".join(words), last=last, number=len(words) + 1)
+def program_of(shell: str) -> str:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
+    return program
+
+
+def offered(shell: str, line: str, environment: dict[str, str]) -> list[str]:
+    *words, last = line.split(" ")
+    script = ASK[shell].format(words=" ".join(words), last=last, number=len(words) + 1)
     flags = {"bash": ["--norc"], "zsh": ["-f"], "fish": ["--no-config"]}[shell]
-    run = subprocess.run(
-        [program, *flags, "-c", script], env=environment, capture_output=True, text=True, timeout=60
-    )
+    command = [program_of(shell), *flags, "-c", script]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert run.stderr == ""
     return run.stdout.split()
 
@@ -128,47 +131,15 @@ SHOWN = "ready-" + "now"
 
 def typed(shell: str, keys: list[str], environment: dict[str, str], folder: Path) -> str:
     """Return what somebody sees who types into a shell in a terminal."""
-    import fcntl
-    import pty
-    import termios
-
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"{shell} is not installed")
     flags, ready = INTERACTIVE[shell]
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [program, *flags],
-        cwd=folder,
-        env={**environment, "TERM": "dumb", "PS1": "$ "},
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # fish insists
-    )
-    os.close(theirs)
-    seen = ""
-    try:
+    command, environ = [program_of(shell), *flags], {**environment, "TERM": "dumb", "PS1": "$ "}
+    with in_terminal(command, environ, cwd=folder, preexec_fn=own_terminal) as session:
         for line in (f"{ready}\r", *keys):
-            os.write(ours, line.encode())
+            session.type(line)
             if line.endswith("\r"):
-                seen += _until(ours, f"echo {SHOWN[:6]}'{SHOWN[6:]}'\r")
-        return seen
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
-
-
-def _until(terminal: int, line: str) -> str:
-    """Type a line that shows a word, and return what was seen until that stood there."""
-    os.write(terminal, line.encode())
-    seen = ""
-    while SHOWN not in seen:
-        assert select.select([terminal], [], [], 60)[0], seen
-        seen += os.read(terminal, 65536).decode("utf-8", "replace")
-    return seen
+                session.type(f"echo {SHOWN[:6]}'{SHOWN[6:]}'\r")
+                session.wait_for(SHOWN)
+        return session.shown
 
 
 @pytest.mark.slow

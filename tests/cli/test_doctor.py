@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import socket
-import ssl
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from mcpclient.cli.doctor import CHECKS
+from conformance.workspace import free_port
+from mcpclient import (
+    AuthorizationRequired,
+    CallTimeout,
+    CommandNotFound,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    PeerError,
+    ProcessExited,
+    ProtocolViolation,
+    UsageError,
+)
+from mcpclient.cli.doctor import CHECKS, check_of
 from mcpclient.cli.main import main
+from mcpclient.errors import ConnectKind, LossKind, ViolationKind
+from tests.cli.odd_servers import (
+    BANNER_FIRST,
+    DEMO,
+    FINE,
+    LOGS_OF_JSON,
+    Handler,
+    answer,
+    offering,
+    python,
+    refusing,
+    served,
+)
 from tests.net.certificates import Authority
-from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
-DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
-
-# A server over stdio in the handshake era, with one part replaced.
-STDIO = f"""
-import sys; sys.path.insert(0, {str(TOP)!r})
-from tests.support.mcp_server import OpenedServer, serve_stdio
-serve_stdio(OpenedServer("handshake", %r, capabilities={{"tools": {{}}}},
-                         answers={{"tools/list": {{"tools": %r}}}}))
-"""
-FINE = {"name": "t", "inputSchema": {"type": "object"}}
-
-
-def python(code: str) -> list[str]:
-    return ["--", sys.executable, "-c", code]
-
-
-def offering(tools: Any, version: str = "2025-11-25") -> list[str]:
-    return python(STDIO % (version, tools))
 
 
 class Found(NamedTuple):
@@ -53,24 +56,9 @@ class Found(NamedTuple):
 
 LOCAL = {
     "no such command": Found(["--", "no-such-command"], "Install it"),
-    "a wrong path": Found(["--", "./no/such/file"], "Check the path"),
-    "a command line in one word": Found(["--", "npx -y x"], "words of the command apart"),
-    "a script that is not there": Found(
-        ["--", sys.executable, "gone.py"], "Check the path of the script"
-    ),
-    "a script as a target": Found(["gone.py"], "path of the script"),
-    "a package as a command": Found(["--", "@scope/server"], "npx -y @scope/server"),
-    "a URL as a command": Found(["--", "localhost:3000/mcp"], "http://localhost:3000"),
-    "a missing module": Found(python("import no_such_module"), "no_such_module"),
     "a missing variable": Found(
         python("import os; os.environ['MY_API_KEY']"), "--env with MY_API_KEY"
     ),
-    "a variable that it asks for": Found(
-        python("import sys; sys.exit('Error: GITHUB_TOKEN is not set')"), "--env with GITHUB_TOKEN"
-    ),
-    "a crash at the start": Found(python("1/0"), "Run the command in a terminal"),
-    "an end without a word": Found(python("pass"), "has to run until its stdin"),
-    "a syntax error": Found(python("def"), "Correct the server's program"),
     "a folder that is not there": Found(
         ["--cwd", "/no/such/folder", *python("")], "--cwd", check="config", code=2
     ),
@@ -79,27 +67,10 @@ LOCAL = {
     "an option that makes no sense": Found(
         ["--header", "A: b", *python("")], "", check="config", code=2
     ),
-    "noise on stdout": Found(
-        python(f"import runpy; print('a banner'); runpy.run_path({DEMO!r}, run_name='__main__')"),
-        "log to stderr",
-        status="warning",
-        code=0,
-    ),
-    "log lines of JSON on stdout": Found(
-        python("print('{\"level\": 30}', flush=True)\n" + STDIO % ("2025-11-25", [FINE])),
-        "log to stderr",
-        status="warning",
-        code=0,
-    ),
+    "noise on stdout": Found(BANNER_FIRST, "log to stderr", status="warning", code=0),
+    "log lines of JSON on stdout": Found(LOGS_OF_JSON, "log to stderr", status="warning", code=0),
     "revisions of another time": Found(
-        python(
-            "import json, sys\n"
-            "for line in sys.stdin:\n"
-            "    data = {'supported': ['2031-01-01', '2030-01-01']}\n"
-            "    error = {'code': -32022, 'message': 'no', 'data': data}\n"
-            "    answer = {'jsonrpc': '2.0', 'id': json.loads(line)['id'], 'error': error}\n"
-            "    print(json.dumps(answer), flush=True)"
-        ),
+        refusing(-32022, "no", {"supported": ["2031-01-01", "2030-01-01"]}),
         "speaks only 2031-01-01, 2030-01-01",
         check="era",
     ),
@@ -163,62 +134,12 @@ def test_what_is_wrong_with_a_command(name: str, capsys: Capture) -> None:
     expect(LOCAL[name], capsys)
 
 
-Answer = tuple[int, Mapping[str, str], str]
-
-
-@contextmanager
-def answering(answer: Answer, context: ssl.SSLContext | None = None) -> Iterator[str]:
-    """Serve one answer to everything. Yields host and port."""
-    status, headers, body = answer
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body.encode())
-
-        do_GET = do_POST = do_DELETE = do_CONNECT = answer
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        if context is not None:
-            server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 HTML = {"Content-Type": "text/html"}
-REMOTE: dict[str, tuple[Answer, str, int, str]] = {
-    "no such path": ((404, {}, ""), "path", 3, "/mcp or /sse"),
-    "a page for browsers": ((200, HTML, "<html>Welcome"), "path", 3, "log in first"),
-    "a redirect to a login": (
-        (302, {"Location": "https://sso.example/login?x"}, ""),
-        "path",
-        3,
-        "sso.example/login",
-    ),
-    "a token that may not": ((403, {}, ""), "auth", 4, "--bearer"),
-    "no token": ((401, {"WWW-Authenticate": "Bearer"}, ""), "auth", 4, "--bearer TOKEN"),
-    "too many requests": ((429, {"Retry-After": "17"}, ""), "http", 3, "Wait 17 seconds"),
-    "a server error": ((500, {}, "oops"), "http", 3, "look at its log"),
-    "a gateway without a server": ((502, HTML, "<h1>Bad gateway"), "http", 3, "look at its log"),
-    "TLS expected": (
-        (400, HTML, "The plain HTTP request was sent to HTTPS port"),
-        "path",
-        3,
-        "https://",
-    ),
+REMOTE: dict[str, tuple[Handler, str, int, str]] = {
+    "no such path": (answer(404), "path", 3, "/mcp or /sse"),
+    "a page for browsers": (answer(200, HTML, "<html>Welcome"), "path", 3, "log in first"),
+    "no token": (answer(401, {"WWW-Authenticate": "Bearer"}), "auth", 4, "--bearer TOKEN"),
+    "a server error": (answer(500, {}, "oops"), "http", 3, "look at its log"),
 }
 
 
@@ -228,16 +149,9 @@ def test_what_is_wrong_with_a_url(
 ) -> None:
     """F-SHOW-1"""
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
-    answer, check, code, hint = REMOTE[name]
-    with answering(answer) as place:
+    handler, check, code, hint = REMOTE[name]
+    with served(handler) as place:
         expect(Found([f"http://{place}/mcp"], hint, check, code=code), capsys)
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
-    return port
 
 
 def test_nothing_listens(capsys: Capture) -> None:
@@ -256,16 +170,16 @@ def test_a_proxy_that_is_down_or_refuses(capsys: Capture) -> None:
     down = f"http://127.0.0.1:{free_port()}"
     words = ["https://a.invalid/mcp", "--proxy"]
     expect(Found([*words, down], "--proxy", "proxy"), capsys)
-    with answering((403, {}, "")) as place:
+    with served(answer(403)) as place:
         expect(Found([*words, f"http://{place}"], "--proxy", "proxy"), capsys)
 
 
 def test_https_for_http_and_a_certificate_of_its_own(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-1"""
-    with answering((200, {}, "")) as place:
+    with served(answer(200)) as place:
         expect(Found([f"https://{place}/mcp"], "http://", "tls"), capsys)
     authority = Authority(tmp_path)
-    with answering((404, {}, ""), authority.server_context()) as place:
+    with served(answer(404), authority.server_context()) as place:
         url = f"https://{place}/mcp"
         expect(Found([url], "--ca-file", "tls"), capsys)
         expect(Found([url, "--insecure"], "/mcp", "path"), capsys)
@@ -280,7 +194,7 @@ def test_variables_with_authorities_are_told(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SSL_CERT_DIR", missing)
     monkeypatch.setenv("NODE_EXTRA_CA_CERTS", authority.file)
-    with answering((404, {}, ""), authority.server_context()) as place:
+    with served(answer(404), authority.server_context()) as place:
         url = f"https://{place}/mcp"
         _, checks = examined([url], capsys)
         assert checks["tls"]["status"] == "failed"
@@ -315,10 +229,10 @@ def test_nothing_is_said_of_what_was_not_seen(
         _, checks = examined([url, *words], capsys)
         return {name for name, check in checks.items() if check["status"] == "ok"}
 
-    with answering((401, {"WWW-Authenticate": "Bearer"}, "")) as place:
+    with served(answer(401, {"WWW-Authenticate": "Bearer"})) as place:
         assert seen(f"http://{place}/mcp") == {"config", "tcp", "http"}
         assert "dns" in seen(f"http://localhost:{place.partition(':')[2]}/mcp")
-    with answering((404, {}, ""), Authority(tmp_path).server_context()) as place:
+    with served(answer(404), Authority(tmp_path).server_context()) as place:
         assert seen(f"https://{place}/mcp", "--insecure") == {"config", "tcp", "tls", "http"}
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -353,8 +267,67 @@ def test_without_a_name_all_servers_are_looked_at(
     assert "no server is configured" in capsys.readouterr().err.lower()
 
 
+def timed_out(reached: str) -> CallTimeout:
+    error = CallTimeout("initialize", 1, "connect")
+    error.reached = reached
+    return error
+
+
+def failed(*kinds: ConnectKind) -> list[McpError]:
+    return [ConnectFailed("h", "x", kind=kind) for kind in kinds]
+
+
+def refused(*statuses: int) -> list[McpError]:
+    return [HttpError(status, {}, b"") for status in statuses]
+
+
+CHECK_OF: dict[str, list[McpError]] = {
+    "config": [UsageError("x"), *failed(ConnectKind.WORKING_DIRECTORY)],
+    "command": [CommandNotFound(["x"], "no", ""), ProcessExited(["x"], 1, "")],
+    "dns": failed(ConnectKind.UNKNOWN_HOST),
+    "tcp": [*failed(ConnectKind.REFUSED, ConnectKind.OTHER), timed_out("nothing")],
+    "tls": [
+        *failed(*(kind for kind in ConnectKind if kind.value.endswith(("tls", "valid", "signed")))),
+        *failed(ConnectKind.CERTIFICATE, ConnectKind.UNKNOWN_AUTHORITY, ConnectKind.OTHER_HOST),
+        *failed(ConnectKind.EXPIRED, ConnectKind.CLIENT_CERTIFICATE),
+        ConnectionLost("x", LossKind.CLIENT_CERTIFICATE),
+        timed_out("tcp"),
+    ],
+    "proxy": [*failed(*(k for k in ConnectKind if k.value.startswith("proxy"))), *refused(407)],
+    "http": [
+        *failed(ConnectKind.CLOSED_EARLY),
+        *refused(429, 500, 503),
+        ConnectionLost("x", LossKind.DROPPED),
+        ProtocolViolation("x", ViolationKind.NOT_HTTP),
+        timed_out("connected"),
+    ],
+    "path": [
+        *failed(ConnectKind.NOT_AN_ENDPOINT),
+        *refused(302, 404, 499),
+        ConnectionLost("x", LossKind.NO_RESPONSE),
+        ProtocolViolation("x", ViolationKind.PAGE),
+        ProtocolViolation("x", ViolationKind.NOT_JSON),
+    ],
+    "auth": [*refused(401, 403), AuthorizationRequired("https://h/")],
+    "era": [PeerError(-1, "x"), ProtocolViolation("x"), timed_out(""), ConnectionLost("x")],
+}
+
+
+@pytest.mark.parametrize("check", CHECK_OF)
+def test_each_kind_of_error_belongs_to_a_check(check: str) -> None:
+    """F-SHOW-15: doctor names the step that failed."""
+    assert {f"{error!r}": check_of(error) for error in CHECK_OF[check]} == {
+        f"{error!r}": check for error in CHECK_OF[check]
+    }
+
+
 def test_for_people(capsys: Capture) -> None:
     """F-SHOW-1: what was checked, and the hint below what failed."""
+    assert main(["doctor", *offering(None)]) == 0
+    shown = capsys.readouterr().out
+    assert "tools    skipped  the server declares no tools\n" in shown
+    assert "sandbox  skipped  none; it is likely to run with --sandbox" in shown
+    assert "tls" not in shown
     assert main(["doctor", "--", "no-such-command"]) == 3
     config, command, hint = capsys.readouterr().out.splitlines()
     assert config == "config   ok"

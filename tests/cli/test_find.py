@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
 from mcpclient.cli.main import main
-from tests.cli.test_asking import terminal
+from tests.cli.terminal import terminal
 
 Capture = pytest.CaptureFixture[str]
 DEMO = str(Path("mcpclient/testing/demo_server.py").resolve())
@@ -56,9 +55,8 @@ def test_servers_of_other_applications(nothing_configured: Path, capsys: Capture
     ]
     assert "needs approval" in run(capsys, "call", "demo@cursor", "echo", "message=hi", code=2)[1]
     assert "no server 'demo@zed'" in run(capsys, "ping", "demo@zed", code=2)[1]
-    environment = {name: os.environ[name] for name in ("HOME", "XDG_STATE_HOME")}
     words = ("call", "demo@cursor", "echo", "message=hi")
-    with terminal(*words, cwd=str(nothing_configured), **environment) as session:  # type: ignore[arg-type]
+    with terminal(*words, cwd=nothing_configured) as session:
         session.wait_for("now and from now on? [y/N]")
         session.type("y\n")
         assert session.end() == 0

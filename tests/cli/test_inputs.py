@@ -15,7 +15,7 @@ from mcpclient.cli.main import main
 from mcpclient.entries.variables import InputSpec
 from mcpclient.net.login.terminal import Terminal
 from tests.cli import in_process
-from tests.cli.test_asking import terminal
+from tests.cli.terminal import terminal
 
 SHOWS = (
     "import os, sys; zone, key = os.environ['ZONE'], os.environ.get('KEY')\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.server
 import json
 import logging
 import os
@@ -10,9 +9,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,13 +17,10 @@ from mcpclient import __version__
 from mcpclient.cli.main import COMMANDS, main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
+from tests.cli.odd_servers import BANNER_FIRST, answer, served
 from tests.support.subprocesses import TOP
 
 SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
-WITH_BANNER = [
-    *("--", sys.executable, "-c"),
-    f"import runpy; print('a \\x1b[1mbanner'); runpy.run_path({SERVER[2]!r}, run_name='__main__')",
-]
 REPORTING = ["--", sys.executable, str(Path(__file__).with_name("reporting_server.py"))]
 
 Capture = pytest.CaptureFixture[str]
@@ -165,35 +158,13 @@ def test_the_last_words_of_a_server_are_shown_once(capsys: Capture) -> None:
     assert capsys.readouterr().err.count("usage: nonsense\n") == 1
 
 
-@contextmanager
-def refusing(status: int) -> Iterator[str]:
-    """Serve nothing but this status."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}/mcp"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
 @pytest.mark.parametrize(("status", "code"), [(401, 4), (403, 4), (500, 3)])
 def test_refusals_over_http(status: int, code: int, capsys: Capture) -> None:
     """F-SHOW-2"""
-    with refusing(status) as url:
-        assert main(["tools", url, "--header", "Authorization: Bearer mine"]) == code
+    with served(answer(status)) as place:
+        assert (
+            main(["tools", f"http://{place}/mcp", "--header", "Authorization: Bearer mine"]) == code
+        )
     assert f"error: HTTP {status}" in capsys.readouterr().err
 
 
@@ -244,7 +215,7 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
     """F-SHOW-6"""
     monkeypatch.setenv("MCP_DEBUG", "true" if by == "environment" else "")
     handlers = list(logging.getLogger("mcpclient").handlers)
-    assert main(["ping", *(["--debug"] if by == "option" else []), *WITH_BANNER]) == 0
+    assert main(["ping", *(["--debug"] if by == "option" else []), *BANNER_FIRST]) == 0
     lines = capsys.readouterr().err.splitlines()
     name = re.escape(Path(sys.executable).stem)
     assert re.match(rf"\[MCP:{name}\] connecting to ", lines[0])
@@ -258,7 +229,7 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
 
 def test_warnings_of_the_library_are_shown_escaped(capsys: Capture) -> None:
     """F-SHOW-3, F-WIRE-3"""
-    assert main(["ping", *WITH_BANNER]) == 0
+    assert main(["ping", *BANNER_FIRST]) == 0
     errors = capsys.readouterr().err
     assert "banner" in errors
     assert "\x1b" not in errors

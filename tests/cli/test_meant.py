@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient.cli.main import main
-from tests.cli.shell.in_shell import World, in_shell
+from tests.cli.shell.in_shell import in_shell
 
 DEMO = str(Path("mcpclient/testing/demo_server.py").resolve())
 Capture = pytest.CaptureFixture[str]
@@ -65,18 +65,13 @@ def test_a_tool_is_named_with_its_server(name: str, config: str, capsys: Capture
     assert main(["call", "--config", config, "demon.echo"]) == 2
 
 
-def test_a_tool_is_named_with_its_server_in_the_shell() -> None:
+async def test_a_tool_is_named_with_its_server_in_the_shell() -> None:
     """F-SHOW-19: and one that is called like a word of the shell says how."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         assert await world.run("demo__echo message=hi", "demo.echo message=ho") == ["hi", "ho"]
         assert [each.rstrip() for each in world.shell.complete("demo__count t", 13)] == ["to="]
 
-    in_shell(work)
-
-    async def named(world: World) -> None:
+    async with in_shell(answers={"tools/list": {"tools": [{"name": "read"}]}}) as world:
         code, text = await world.fail("read a=1 b=2")
         assert code == 2
         assert "call read …" in text
-
-    in_shell(named, answers={"tools/list": {"tools": [{"name": "read"}]}})

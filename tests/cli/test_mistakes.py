@@ -11,9 +11,7 @@ import http.server
 import json
 import re
 import sys
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,11 +29,10 @@ from mcpclient.errors import (
     SessionExpired,
 )
 from mcpclient.hints import SHELL, hint_for
-from tests.support.subprocesses import TOP
+from tests.cli.odd_servers import DEMO, Handler, answer, ending, served
 
 pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
 Capture = pytest.CaptureFixture[str]
-DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 NOWHERE = "http://127.0.0.1:9/mcp"
 
 # Words of one language that the hints of the other must not have.
@@ -61,9 +58,8 @@ class Typed(NamedTuple):
     hint: str
 
 
-def ending(text: str, code: int = 1) -> list[str]:
-    program = f"import sys; sys.stderr.write({text!r}); sys.exit({code})"
-    return ["tools", "--quiet", "--", sys.executable, "-c", program]
+def quiet(server: list[str]) -> list[str]:
+    return ["tools", "--quiet", *server]
 
 
 def printing(text: str) -> list[str]:
@@ -106,15 +102,21 @@ TYPED = {
         ["read", DEMO, "no://x"], 5, "answered resources/read 'no://x' with error", "as the server"
     ),
     "a wrong argument": Typed(["call", DEMO, "echo", "mesage=1"], 2, "mesage", "--unchecked"),
-    "docker's kill": Typed(ending("", 137), 3, "137 (killed by signal 9)", "by force"),
+    "docker's kill": Typed(quiet(ending("", 137)), 3, "137 (killed by signal 9)", "by force"),
     "an npx that asks": Typed(
-        ending("Need to install the following packages:\nx"), 3, "code 1", "npx -y"
+        quiet(ending("Need to install the following packages:\nx")), 3, "code 1", "npx -y"
     ),
     "a first line of Windows": Typed(
-        ending("env: ‘node\\r’: No such file or directory", 127), 3, "code 127", "LF line ends"
+        quiet(ending("env: ‘node\\r’: No such file or directory", 127)),
+        3,
+        "code 127",
+        "LF line ends",
     ),
     "a first line of Windows on a Mac": Typed(
-        ending("env: python3\\r: No such file or directory", 127), 3, "code 127", "LF line ends"
+        quiet(ending("env: python3\\r: No such file or directory", 127)),
+        3,
+        "code 127",
+        "LF line ends",
     ),
     "UTF-16": Typed(printing('{\0"\0a\0"\0:\0001\0}\0\n\0'), 3, "not connected", "UTF-8"),
     "printed over several lines": Typed(
@@ -236,77 +238,39 @@ def test_one_error_in_both_languages(error: McpError, python: str, shell: str) -
 # Remote servers, in both languages
 
 
-Handler = Callable[[http.server.BaseHTTPRequestHandler, bytes], None]
-
-
-@contextmanager
-def served(handle: Handler) -> Iterator[str]:
-    class Endpoint(http.server.BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            handle(self, self.rfile.read(int(self.headers.get("Content-Length") or 0)))
-
-        do_GET = do_DELETE = do_CONNECT = do_POST
-
-        def log_message(self, *arguments: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        try:
-            yield f"127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
-
-
-def answering(status: int, headers: Mapping[str, str] | None = None, body: str = "") -> Handler:
-    def handle(request: http.server.BaseHTTPRequestHandler, _: bytes) -> None:
-        request.send_response(status)
-        for name, value in (headers or {}).items():
-            request.send_header(name, value)
-        request.send_header("Content-Length", str(len(body)))
-        request.end_headers()
-        request.wfile.write(body.encode())
-
-    return handle
-
-
 def forgetting(request: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
     """A server of which several stand behind one address, and none knows the others' sessions."""
     message = json.loads(body or b"{}")
     result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
     result["serverInfo"] = {"name": "x", "version": "1"}
-    answer = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
+    opened = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result})
     kind = {"Content-Type": "application/json", "Mcp-Session-Id": str(id(message))}
     if message.get("method") == "initialize":
-        answering(200, kind, answer)(request, body)
+        answer(200, kind, opened)(request, body)
     elif message.get("method") == "server/discover":
         error = {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": ""}}
-        answering(400, {"Content-Type": "application/json"}, json.dumps(error))(request, body)
+        answer(400, {"Content-Type": "application/json"}, json.dumps(error))(request, body)
     elif message.get("method") == "notifications/initialized":
-        answering(202)(request, body)
+        answer(202)(request, body)
     else:
-        answering(404, {}, "Session not found")(request, body)
+        answer(404, {}, "Session not found")(request, body)
 
 
 HTML = {"Content-Type": "text/html"}
 NEGOTIATE = {"WWW-Authenticate": "Negotiate", "Proxy-Authenticate": "NTLM"}
 REMOTE: dict[str, tuple[Handler, int, str, str]] = {
-    "a page of a login": (answering(200, HTML, "<html>Sign in"), 3, "text/html", "A page for brow"),
-    "a page without a name": (answering(200, HTML, "<!doctype x>"), 3, "text/html", "A page for"),
+    "a page of a login": (answer(200, HTML, "<html>Sign in"), 3, "text/html", "A page for brow"),
+    "a page without a name": (answer(200, HTML, "<!doctype x>"), 3, "text/html", "A page for"),
     "a redirect to a login": (
-        answering(302, {"Location": "https://idp.corp/adfs/ls?x"}),
+        answer(302, {"Location": "https://idp.corp/adfs/ls?x"}),
         3,
         "HTTP 302",
         "a login at https://idp.corp/adfs/ls",
     ),
-    "a gateway's page": (answering(403, HTML, "<html>Access"), 4, "HTTP 403", "A gateway in front"),
-    "only Negotiate": (answering(401, NEGOTIATE), 4, "HTTP 401", "accepts only Negotiate"),
+    "a gateway's page": (answer(403, HTML, "<html>Access"), 4, "HTTP 403", "A gateway in front"),
+    "only Negotiate": (answer(401, NEGOTIATE), 4, "HTTP 401", "accepts only Negotiate"),
     "a session that is forgotten": (forgetting, 5, "HTTP 404", "by Mcp-Session-Id"),
-    "no such path": (answering(404), 3, "not an MCP endpoint", "/mcp or /sse"),
+    "no such path": (answer(404), 3, "not an MCP endpoint", "/mcp or /sse"),
 }
 
 
@@ -335,7 +299,7 @@ def test_a_remote_server(name: str, capsys: Capture) -> None:
 @pytest.mark.parametrize("url", ["http://h.invalid/mcp", "https://h.invalid/mcp"])
 def test_a_proxy_that_offers_only_ntlm(url: str, capsys: Capture) -> None:
     """F-SHOW-15: forwarded or tunnelled."""
-    with served(answering(407, NEGOTIATE)) as place:
+    with served(answer(407, NEGOTIATE)) as place:
         assert main(["tools", url, "--proxy", f"http://{place}"]) == 3
     assert "which this client does not speak" in capsys.readouterr().err
 
@@ -351,7 +315,7 @@ def written(folder: Path, entry: Mapping[str, Any], name: str = "a") -> str:
 
 def test_a_variable_that_has_no_value_is_named_by_a_401(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-15: nobody is asked to log in, and a manager says it as well."""
-    with served(answering(401, {"WWW-Authenticate": "Bearer"})) as place:
+    with served(answer(401, {"WWW-Authenticate": "Bearer"})) as place:
         headers = {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}
         file = written(tmp_path, {"url": f"http://{place}/mcp", "headers": headers})
         assert main(["tools", "a", "--config", file]) == 4

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_asking import terminal
+from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.needs_posix
@@ -281,7 +281,7 @@ def test_a_session_of_another_version_says_so(commands: Commands) -> None:
 def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
     """F-SHOW-12: in the terminal of the command that the server asks for."""
     commands.open()
-    with terminal("call", "@it", "form", XDG_RUNTIME_DIR=str(commands.runtime)) as asked:
+    with terminal("call", "@it", "form", environ=commands.environ) as asked:
         asked.wait_for("@it asks: Which table?")
         asked.wait_for("Your name (text)")
         assert commands.said("call", "@it", "add") == "1"  # another caller is not held up

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Callable, TypeVar
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import pytest
 from playwright.async_api import Page, async_playwright
@@ -13,8 +14,6 @@ from playwright.async_api import Page, async_playwright
 from conformance.peers import node_module
 from tests.inspector.scenes import Scene
 from tests.support.needs import chromium
-
-__all__ = ["SWITCHES", "Chromium", "axe_violations", "needs_axe", "read", "shown"]
 
 _AXE = node_module("axe-core/axe.min.js", "node-axe")
 needs_axe = pytest.mark.skipif(
@@ -27,7 +26,7 @@ SWITCHES = [
 ]
 
 _T = TypeVar("_T")
-Work = Callable[[Page, Scene], Awaitable[None]]
+AnyScene = TypeVar("AnyScene", bound=Scene)
 
 
 class Chromium:
@@ -56,43 +55,45 @@ class Chromium:
         await self._browser.close()
         await self._playwright.stop()
 
-    def visit(
+    def run(self, work: Awaitable[None]) -> None:
+        """Run a test in the loop of the browser; the threads of the test end with it."""
+        with ThreadPoolExecutor() as executor:
+            self._loop.set_default_executor(executor)
+            self._run(work)
+
+    @asynccontextmanager
+    async def visit(self, scene: AnyScene, **options: Any) -> AsyncIterator[tuple[Page, AnyScene]]:
+        """Open the page of a scene, with the options of `page`."""
+        async with scene, self.page(scene.url, **options) as page:
+            yield page, scene
+
+    @asynccontextmanager
+    async def page(
         self,
-        scene: Scene,
-        work: Work,
+        url: str,
         *,
         width: int = 1280,
         scheme: Any = "light",
         ready: str = "#list .row",
         tolerated: str = "\0",
-    ) -> None:
-        """Open the page of an inspector and do something there; it must not report an error.
+    ) -> AsyncIterator[Page]:
+        """Open the page of an inspector, which must not report an error in the meantime.
 
         ``ready``: what is there when it is. ``tolerated``: a part of the errors that it may report.
         """
-        with ThreadPoolExecutor() as executor:  # so that each test's threads end with it
-            self._loop.set_default_executor(executor)
-            problems = self._visit(scene, work, width, scheme, ready)
-            found = [each for each in self._run(problems) if tolerated not in each]
-            assert found == [], found
-
-    async def _visit(
-        self, scene: Scene, work: Work, width: int, scheme: Any, ready: str
-    ) -> list[str]:
         problems: list[str] = []
-        async with scene:
-            page = await self._browser.new_page(
-                viewport={"width": width, "height": 800}, color_scheme=scheme
-            )
-            page.set_default_timeout(30_000)
-            page.on("pageerror", lambda error: problems.append(str(error)))
-            page.on("console", lambda said: problems.append(said.text))
-            page.on("dialog", lambda dialog: problems.append(f"dialog {dialog.message}"))
-            await page.goto(scene.url)
-            await page.locator(ready).first.wait_for()
-            await work(page, scene)
-            await page.context.close()
-        return problems
+        page = await self._browser.new_page(
+            viewport={"width": width, "height": 800}, color_scheme=scheme
+        )
+        page.set_default_timeout(30_000)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("console", lambda said: problems.append(said.text))
+        page.on("dialog", lambda dialog: problems.append(f"dialog {dialog.message}"))
+        await page.goto(url)
+        await page.locator(ready).first.wait_for()
+        yield page
+        await page.context.close()
+        assert [each for each in problems if tolerated not in each] == []
 
 
 async def read(page: Page, selector: str) -> str:

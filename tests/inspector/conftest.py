@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 
 import pytest
@@ -14,3 +15,14 @@ def chromium() -> Iterator[Chromium]:
     browser = Chromium()
     yield browser
     browser.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test of the page in the loop of its browser."""
+    chromium = pyfuncitem.funcargs.get("chromium")
+    if not isinstance(chromium, Chromium):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    chromium.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True

@@ -11,7 +11,7 @@ from mcpclient.transports.inprocess import InProcessTransport
 from tests.client.scripted_server import HANDSHAKE, Json, ScriptedServer
 from tests.support.mcp_server import text_result
 
-__all__ = ["ATTACKS", "HOSTILE", "Showcase"]
+__all__ = ["ATTACKS", "HOSTILE", "Showcase", "odd_tools"]
 
 # What would act if it were anything but text.
 ATTACKS = (
@@ -138,6 +138,27 @@ MALFORMED: list[Any] = [
     "not a tool at all",
 ]
 
+
+def odd_tools() -> list[Json]:
+    """Tools as hostile as tools can be."""
+
+    def odd(name: str, description: str, **properties: Any) -> Json:
+        return _tool(name, description, {"type": "object", "properties": properties})
+
+    attack = ATTACKS[0] + ATTACKS[1]
+    node: Json = {"type": "object"}
+    node["properties"] = {f"child{n}": {"$ref": "#"} for n in range(10)}
+    return [
+        odd("null_choice", "A choice of nothing.", order={"enum": ["new", "old", None]}),
+        odd("only_null", "Nothing else.", order={"enum": [None]}),
+        odd("markup", attack, a={"type": "string", "title": attack, "description": attack}),
+        odd("objects", "Objects for texts.", a={"title": {"toString": 1}, "description": [1]}),
+        _tool("recursive", "Ten times itself.", node),
+        odd("prototypes", "Odd names.", __proto__={"type": "string"}, constructor={"type": 7}),
+        odd("long", "word " * 2_000_000),
+    ]
+
+
 _FORM = {
     "type": "object",
     "required": ["name"],
@@ -253,13 +274,11 @@ class Showcase(ScriptedServer):
             content.append({"type": "resource_link", "uri": ATTACKS[2], "name": ATTACKS[0]})
             content.append({"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"})
             return {"content": content, "structuredContent": {attack: attack for attack in ATTACKS}}
-        name = _TOOLS.get(params["name"])
-        if name is None:
-            return text_result(str(arguments))
-        result: Json = await getattr(self, name)(params)
+        tool = getattr(self, f"tool_{params['name']}", None)
+        result: Json = text_result(str(arguments)) if tool is None else await tool(params)
         return result
 
-    async def _slow(self, params: Json) -> Json:
+    async def tool_slow(self, params: Json) -> Json:
         token = params.get("_meta", {}).get("progressToken")
         for step in (1, 2, 3):
             self.notify(
@@ -272,7 +291,7 @@ class Showcase(ScriptedServer):
         await asyncio.get_running_loop().create_future()
         return {}
 
-    async def _picture(self, params: Json) -> Json:
+    async def tool_picture(self, params: Json) -> Json:
         return {
             "content": [
                 {"type": "text", "text": "A picture:"},
@@ -282,17 +301,17 @@ class Showcase(ScriptedServer):
             "structuredContent": {"width": 16, "height": 16, "tags": ["a", "b"], "alpha": None},
         }
 
-    async def _fail(self, params: Json) -> Json:
+    async def tool_fail(self, params: Json) -> Json:
         return {**text_result("it did not work"), "isError": True}
 
-    async def _refuse(self, params: Json) -> Json:
+    async def tool_refuse(self, params: Json) -> Json:
         raise PeerError(-32602, "no such thing", {"id": 7})
 
-    async def _ask_user(self, params: Json) -> Json:
+    async def tool_ask_user(self, params: Json) -> Json:
         asked = {"message": "Who are you?", "requestedSchema": _FORM}
         return text_result(await self._answer_of_the_client("elicitation/create", asked))
 
-    async def _visit(self, params: Json) -> Json:
+    async def tool_visit(self, params: Json) -> Json:
         asked = {
             "mode": "url",
             "message": "Please pay first.",
@@ -301,15 +320,15 @@ class Showcase(ScriptedServer):
         }
         return text_result(await self._answer_of_the_client("elicitation/create", asked))
 
-    async def _ask_model(self, params: Json) -> Json:
+    async def tool_ask_model(self, params: Json) -> Json:
         message = {"role": "user", "content": {"type": "text", "text": "What is 6 times 7?"}}
         asked = {"messages": [message], "maxTokens": 100, "systemPrompt": "Answer shortly."}
         return text_result(await self._answer_of_the_client("sampling/createMessage", asked))
 
-    async def _list_roots(self, params: Json) -> Json:
+    async def tool_list_roots(self, params: Json) -> Json:
         return text_result(await self._answer_of_the_client("roots/list", {}))
 
-    async def _large(self, params: Json) -> Json:
+    async def tool_large(self, params: Json) -> Json:
         return text_result("0123456789" * 100_000)
 
 
@@ -326,16 +345,4 @@ _METHODS: Mapping[str, str] = {
     "completion/complete": "_complete",
     "logging/setLevel": "_nothing",
     "ping": "_nothing",
-}
-
-_TOOLS: Mapping[str, str] = {
-    "slow": "_slow",
-    "picture": "_picture",
-    "fail": "_fail",
-    "refuse": "_refuse",
-    "ask_user": "_ask_user",
-    "visit": "_visit",
-    "ask_model": "_ask_model",
-    "list_roots": "_list_roots",
-    "large": "_large",
 }

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -12,11 +14,12 @@ from mcpclient.client.connection.limits import DEFAULT
 from mcpclient.inspector import board as module
 from mcpclient.inspector.board import Board, Calls, PageRequest
 from mcpclient.protocol.types import CallToolResult, Progress
-from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.client.task_servers import CORE_TASKS, DONE
-from tests.inspector.scenes import until
+from tests.client.scripted_server import HANDSHAKE
+from tests.client.task_servers import DONE
+from tests.inspector.scenes import TaskServer, until
 from tests.inspector.showcase import Showcase
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Scene:
@@ -41,18 +44,16 @@ class Scene:
         return (found[-1] if found else None) or {}
 
 
-def play(work: Any) -> None:
-    async def main() -> None:
-        scene = Scene()
-        async with scene.client:
-            await work(scene)
-            await scene.calls.close()
-
-    run(main())
+@asynccontextmanager
+async def play() -> AsyncIterator[Scene]:
+    scene = Scene()
+    async with scene.client:
+        yield scene
+        await scene.calls.close()
 
 
-def test_a_tool_is_called_as_the_program_calls_it() -> None:
-    async def work(scene: Scene) -> None:
+async def test_a_tool_is_called_as_the_program_calls_it() -> None:
+    async with play() as scene:
         state, outcome = await scene.outcome(
             "tools/call", {"name": "echo", "arguments": {"message": "hi"}, "_meta": {"a": 1}}
         )
@@ -66,8 +67,6 @@ def test_a_tool_is_called_as_the_program_calls_it() -> None:
         (asked,) = [item.value for item in scene.board.since(0) if item.kind == "asked"]
         assert asked is not None
         assert asked["params"]["arguments"] == {"message": "hi"}
-
-    play(work)
 
 
 @pytest.mark.parametrize(
@@ -84,17 +83,15 @@ def test_a_tool_is_called_as_the_program_calls_it() -> None:
         ("no/such", {}, "failed"),
     ],
 )
-def test_every_method(method: str, params: dict[str, Any], expected: str) -> None:
-    async def work(scene: Scene) -> None:
+async def test_every_method(method: str, params: dict[str, Any], expected: str) -> None:
+    async with play() as scene:
         state, outcome = await scene.outcome(method, params)
         assert state == expected
         assert ("error" in outcome) == (state == "failed" and params.get("name") != "fail")
 
-    play(work)
 
-
-def test_progress_and_cancelling() -> None:
-    async def work(scene: Scene) -> None:
+async def test_progress_and_cancelling() -> None:
+    async with play() as scene:
         name = scene.calls.start(scene.client, PageRequest("s", "tools/call", {"name": "slow"}))
         await until(lambda: scene.shown(name).get("progress", {}).get("progress") == 3)
         assert scene.shown(name)["state"] == "running"
@@ -105,8 +102,6 @@ def test_progress_and_cancelling() -> None:
         told = scene.showcase.received
         await until(lambda: told[-1]["method"] == "notifications/cancelled")
         scene.calls.cancel(name)
-
-    play(work)
 
 
 class Stub:
@@ -127,49 +122,39 @@ class Stub:
         return {}
 
 
-def test_progress_that_comes_late_does_not_begin_it_again() -> None:
-    async def work(scene: Scene) -> None:
+async def test_progress_that_comes_late_does_not_begin_it_again() -> None:
+    async with play() as scene:
         stub: Any = Stub()
         scene.client = stub
         state, _ = await scene.outcome("tools/call", {"name": "x"})
         stub.late(Progress({"progress": 1}))
         assert (state, scene.shown("1")["state"]) == ("done", "done")
 
-    play(work)
 
-
-def test_what_the_page_asks_for_is_what_the_server_says_now() -> None:
+async def test_what_the_page_asks_for_is_what_the_server_says_now() -> None:
     """F-SHOW-10: not what it said before."""
-
-    async def work(scene: Scene) -> None:
+    async with play() as scene:
         stub: Any = Stub()
         scene.client = stub
         await scene.outcome("tools/list", {})
         assert stub.fresh is True
 
-    play(work)
 
-
-def test_a_mistake_within_is_shown_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_mistake_within_is_shown_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: the page would otherwise show for ever that the request runs."""
-
-    async def work(scene: Scene) -> None:
+    monkeypatch.setattr(module, "_perform", lambda *args: 1 // 0)
+    async with play() as scene:
         state, outcome = await scene.outcome("ping", {})
         assert (state, outcome["error"]["type"]) == ("failed", "ZeroDivisionError")
 
-    monkeypatch.setattr(module, "_perform", lambda *args: 1 // 0)
-    play(work)
 
-
-def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_RESULTS", 2)
 
-    async def work(scene: Scene) -> None:
+    async with play() as scene:
         for _ in range(3):
             await scene.outcome("ping", {})
         assert [scene.calls.result(name) is None for name in "123"] == [True, False, False]
-
-    play(work)
 
 
 def test_what_the_page_may_ask_for() -> None:
@@ -195,43 +180,23 @@ def test_what_is_no_request(request_: dict[str, Any]) -> None:
         PageRequest.of(request_)
 
 
-def test_a_call_as_a_task_shows_its_states_and_is_cancelled_with_it() -> None:
+async def test_a_call_as_a_task_shows_its_states_and_is_cancelled_with_it() -> None:
     """F-SHOW-14: on the server, too."""
-    status = ["working"]
-
-    def state(_: Any = None) -> dict[str, Any]:
-        times = {"createdAt": "2026-01-01T00:00:00Z", "ttl": 60000, "pollInterval": 10}
-        return {"taskId": "t1", "status": status[0], **times}
-
-    def cancel(_: Any) -> dict[str, Any]:
-        status[0] = "cancelled"
-        return state()
-
-    answers: dict[str, Any] = {
-        "tools/call": lambda _: {"task": state()},
-        "tasks/get": state,
-        "tasks/result": lambda _: DONE,
-        "tasks/cancel": cancel,
-    }
-    server = ScriptedServer(answers, version=HANDSHAKE, capabilities={"tools": {}, **CORE_TASKS})
-
-    async def main() -> None:
-        board = Board()
-        calls = Calls(board)
-        asked = PageRequest("s", "tools/call", {"name": "research", "task": {}})
-        async with server.client(protocol_version=HANDSHAKE) as client:
-            name = calls.start(client, asked)
-            shown: Any = {}
-            while "task" not in shown:
-                await asyncio.sleep(0)
-                shown = {item.name: item.value for item in board.since(0)}.get(name) or {}
-            assert (shown["state"], shown["task"]["status"]) == ("running", "working")
-            calls.cancel(name)
-            await asyncio.wait({calls._tasks[name]})
-            assert status == ["cancelled"]
-            status[0] = "completed"
-            again = calls.start(client, asked)
-            await asyncio.wait({calls._tasks[again]})
-            assert (calls.result(again) or {})["result"]["content"] == DONE["content"]
-
-    run(main())
+    server = TaskServer()
+    board = Board()
+    calls = Calls(board)
+    asked = PageRequest("s", "tools/call", {"name": "research", "task": {}})
+    async with server.client(protocol_version=HANDSHAKE) as client:
+        name = calls.start(client, asked)
+        shown: Any = {}
+        while "task" not in shown:
+            await asyncio.sleep(0)
+            shown = {item.name: item.value for item in board.since(0)}.get(name) or {}
+        assert (shown["state"], shown["task"]["status"]) == ("running", "working")
+        calls.cancel(name)
+        await asyncio.wait({calls._tasks[name]})
+        assert server.status == "cancelled"
+        server.status = "completed"
+        again = calls.start(client, asked)
+        await asyncio.wait({calls._tasks[again]})
+        assert (calls.result(again) or {})["result"]["content"] == DONE["content"]

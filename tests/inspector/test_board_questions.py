@@ -18,6 +18,8 @@ from mcpclient.protocol.elicitation import ElicitationRequest
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 def answered(ask: Callable[[Questions], Awaitable[Any]], answer: Any) -> tuple[Any, Any]:
     """Ask, answer, and return the question as it was shown, and the answer as it came."""
@@ -82,84 +84,74 @@ def test_a_language_model() -> None:
     assert given == {"content": "42"}
 
 
-def test_a_question_nobody_waits_for_is_taken_away() -> None:
-    async def main() -> None:
-        questions = Questions(Board())
-        asking = asyncio.ensure_future(questions.ask("form", "s", {}))
-        await asyncio.sleep(0)
-        asking.cancel()
-        await asyncio.gather(asking, return_exceptions=True)
-        assert questions.board.since(0)[-1].value is None
-        with pytest.raises(UsageError, match="answered or withdrawn"):
-            questions.answer("1", {})
-
-    run(main())
+async def test_a_question_nobody_waits_for_is_taken_away() -> None:
+    questions = Questions(Board())
+    asking = asyncio.ensure_future(questions.ask("form", "s", {}))
+    await asyncio.sleep(0)
+    asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
+    assert questions.board.since(0)[-1].value is None
+    with pytest.raises(UsageError, match="answered or withdrawn"):
+        questions.answer("1", {})
 
 
-def test_the_address_of_a_login_is_shown_until_the_login_ends() -> None:
+async def test_the_address_of_a_login_is_shown_until_the_login_ends() -> None:
     """F-SHOW-10, F-AUTH-12: whether a connection waits for it, or a call that needs more rights."""
+    questions = Questions(Board())
 
-    async def main() -> None:
-        questions = Questions(Board())
+    async def log_in(server: str, path: str, over: asyncio.Event) -> None:
+        assert await questions.show_login(server, f"https://id.example/{path}?x=1")
+        await over.wait()
 
-        async def log_in(server: str, path: str, over: asyncio.Event) -> None:
-            assert await questions.show_login(server, f"https://id.example/{path}?x=1")
-            await over.wait()
+    def shown() -> dict[str, Any]:
+        return {item.name: item.value for item in questions.board.since(0) if item.value}
 
-        def shown() -> dict[str, Any]:
-            return {item.name: item.value for item in questions.board.since(0) if item.value}
-
-        ends = [asyncio.Event() for _ in range(3)]
-        logins = [
-            asyncio.ensure_future(log_in(server, path, over))
-            for server, path, over in zip("abb", ("one", "two", "three"), ends)
-        ]
-        await asyncio.sleep(0)
-        assert {item.kind for item in questions.board.since(0)} == {"login"}
-        assert shown() == {
-            "a": {"url": "https://id.example/one?x=1", "host": "id.example"},
-            "b": {"url": "https://id.example/three?x=1", "host": "id.example"},
-        }
-        ends[1].set()  # another login to the same server has begun
-        await logins[1]
-        await asyncio.sleep(0)
-        assert set(shown()) == {"a", "b"}
-        ends[2].set()
-        await logins[2]
-        await asyncio.sleep(0)
-        assert set(shown()) == {"a"}
-        logins[0].cancel()
-        await asyncio.wait(logins)
-        await asyncio.sleep(0)
-        assert not shown()
-
-    run(main())
+    ends = [asyncio.Event() for _ in range(3)]
+    logins = [
+        asyncio.ensure_future(log_in(server, path, over))
+        for server, path, over in zip("abb", ("one", "two", "three"), ends)
+    ]
+    await asyncio.sleep(0)
+    assert {item.kind for item in questions.board.since(0)} == {"login"}
+    assert shown() == {
+        "a": {"url": "https://id.example/one?x=1", "host": "id.example"},
+        "b": {"url": "https://id.example/three?x=1", "host": "id.example"},
+    }
+    ends[1].set()  # another login to the same server has begun
+    await logins[1]
+    await asyncio.sleep(0)
+    assert set(shown()) == {"a", "b"}
+    ends[2].set()
+    await logins[2]
+    await asyncio.sleep(0)
+    assert set(shown()) == {"a"}
+    logins[0].cancel()
+    await asyncio.wait(logins)
+    await asyncio.sleep(0)
+    assert not shown()
 
 
-def test_a_browser_login_shows_its_address_until_the_user_comes_back() -> None:
+async def test_a_browser_login_shows_its_address_until_the_user_comes_back() -> None:
     """F-SHOW-10, F-AUTH-12: though a task that ends at once awaits the showing."""
-
-    async def main() -> None:
-        questions = Questions(Board())
-
-        def show_login(url: str) -> Awaitable[bool]:
-            return questions.show_login("server", url)
-
-        provider = BrowserLogin(MemoryStore(), open_browser=show_login)
-        request = Authorize("https://id.example/x", "state", "https://app.example/callback")
-        task = asyncio.ensure_future(log_in(provider, request))
-        for _ in range(10):
-            await asyncio.sleep(0)
-        (item,) = questions.board.since(0)
-        assert item.value == {"url": "https://id.example/x", "host": "id.example"}
-        task.cancel()
-        await asyncio.wait({task})
-        await asyncio.sleep(0)
-        (item,) = questions.board.since(0)
-        assert item.value is None
 
     async def log_in(provider: BrowserLogin, request: Authorize) -> None:
         await provider.authorize(request)
         await asyncio.get_running_loop().create_future()
 
-    run(main())
+    questions = Questions(Board())
+
+    def show_login(url: str) -> Awaitable[bool]:
+        return questions.show_login("server", url)
+
+    provider = BrowserLogin(MemoryStore(), open_browser=show_login)
+    request = Authorize("https://id.example/x", "state", "https://app.example/callback")
+    task = asyncio.ensure_future(log_in(provider, request))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    (item,) = questions.board.since(0)
+    assert item.value == {"url": "https://id.example/x", "host": "id.example"}
+    task.cancel()
+    await asyncio.wait({task})
+    await asyncio.sleep(0)
+    (item,) = questions.board.since(0)
+    assert item.value is None

@@ -9,9 +9,10 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 from playwright.async_api import Page, Route, expect
@@ -20,13 +21,12 @@ import mcpclient
 from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording, TwoStepLogin
 from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
 from mcpclient.inspector import routes
-from mcpclient.inspector.inspector import Inspector, inspect
-from mcpclient.inspector.servers import ClientSource
+from mcpclient.inspector.board import Board, Questions
+from mcpclient.inspector.inspector import inspect
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.browser import Chromium, axe_violations, needs_axe, read, shown
-from tests.inspector.loaded_server import odd_tools
 from tests.inspector.scenes import Reaching, Scene
-from tests.inspector.showcase import ATTACKS, Showcase
+from tests.inspector.showcase import ATTACKS, Showcase, odd_tools
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -49,10 +49,9 @@ async def call(page: Page) -> None:
     await page.locator(".outcomes .state").wait_for()
 
 
-def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
+async def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
     """F-SHOW-10: nested objects, arrays, enumerations with null, defaults, alternatives."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "search_issues")
         await page.get_by_label("query").fill("leak")
         await page.get_by_label("Order order").select_option(label="null")
@@ -72,11 +71,9 @@ def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
             "when": {"days": 7},
         }
 
-    chromium.visit(Scene(), work)
 
-
-def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "search_issues")
         await page.get_by_label("query").fill("leak")
         await page.get_by_role("button", name="JSON").click()
@@ -95,14 +92,12 @@ def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
         sent = scene.showcase.received[-1]["params"]["arguments"]
         assert (sent["query"], sent["author"]) == ("other", {"bot": True})
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_file_is_sent_as_base64(chromium: Chromium, tmp_path: Path) -> None:
+async def test_a_file_is_sent_as_base64(chromium: Chromium, tmp_path: Path) -> None:
     path = tmp_path / "f.bin"
     path.write_bytes(b"\x00\x01\x02")
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "upload")
         await page.locator("input[type=file]").set_input_files(path)
         await shown(page, "#detail .field", "sent as base64")
@@ -110,13 +105,10 @@ def test_a_file_is_sent_as_base64(chromium: Chromium, tmp_path: Path) -> None:
         sent = scene.showcase.received[-1]["params"]["arguments"]
         assert (sent["content"], sent["mode"]) == ("AAEC", None)
 
-    chromium.visit(Scene(), work)
 
-
-def test_the_keyboard_is_enough(chromium: Chromium) -> None:
+async def test_the_keyboard_is_enough(chromium: Chromium) -> None:
     """F-SHOW-10: search, list, and the call button one tab away from it."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await page.keyboard.press("Control+k")
         await page.keyboard.type("ech")
         await page.keyboard.press("ArrowDown")
@@ -130,10 +122,8 @@ def test_the_keyboard_is_enough(chromium: Chromium) -> None:
         await shown(page, ".outcomes .state", "Done")
         assert scene.showcase.received[-1]["params"]["arguments"] == {"message": "typed"}
 
-    chromium.visit(Scene(), work)
 
-
-def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
+async def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
     """F-SHOW-10: the kinds of offers, a form, the wire, a record and back, a question."""
 
     async def tab_to(page: Page, selector: str) -> None:
@@ -143,7 +133,7 @@ def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
                 return
         raise AssertionError(f"no way to {selector}")
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await tab_to(page, "#tab-tools")
         await page.keyboard.press("ArrowRight")
         await shown(page, "#list .row", "notes.txt")
@@ -178,11 +168,9 @@ def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
         await page.keyboard.press("Control+Enter")
         await shown(page, ".outcomes", "'name': 'Ada'")
 
-    chromium.visit(Scene(), work)
 
-
-def test_progress_is_live_and_a_call_can_be_cancelled(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_progress_is_live_and_a_call_can_be_cancelled(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "slow")
         await page.locator("#call").click()
         await shown(page, ".running", "3 of 5 counting")
@@ -190,27 +178,23 @@ def test_progress_is_live_and_a_call_can_be_cancelled(chromium: Chromium) -> Non
         await shown(page, ".outcomes .problem", "cancelled")
         assert scene.showcase.received[-1]["method"] == "notifications/cancelled"
 
-    chromium.visit(Scene(), work)
 
-
-def test_failures_and_large_results(chromium: Chromium) -> None:
+async def test_failures_and_large_results(chromium: Chromium) -> None:
     expected = {
         "fail": "The tool says that it failed.",
         "refuse": "no such thing",
         "large": "Show more (20,000 of 1,000,000 characters)",
     }
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         for tool, text in expected.items():
             await choose(page, tool)
             await call(page)
             await shown(page, ".outcomes", text)
 
-    chromium.visit(Scene(), work)
 
-
-def test_images_links_and_structured_content(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_images_links_and_structured_content(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await choose(page, "picture")
         await call(page)
         image = page.locator(".outcomes img")
@@ -224,11 +208,9 @@ def test_images_links_and_structured_content(chromium: Chromium) -> None:
         await page.get_by_role("button", name="Subscribe", exact=True).click()
         await shown(page, ".outcomes .state", "Done")
 
-    chromium.visit(Scene(), work)
 
-
-def test_prompts_and_templates_are_completed_by_the_server(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_prompts_and_templates_are_completed_by_the_server(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await page.locator("#tab-prompts").click()
         await choose(page, "review")
         await page.get_by_label("language").fill("py")
@@ -244,13 +226,10 @@ def test_prompts_and_templates_are_completed_by_the_server(chromium: Chromium) -
         await call(page)
         await shown(page, ".outcomes", "content of issue://a%20b/7")
 
-    chromium.visit(Scene(), work)
 
-
-def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
+async def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
     """F-SHOW-10: forms, visits, the answers of a model, and roots."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await choose(page, "ask_user")
         await page.locator("#call").click()
         await page.get_by_label("Your name").fill("Ada")
@@ -277,21 +256,17 @@ def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
         await call(page)
         await shown(page, ".outcomes", "file:///here")
 
-    chromium.visit(Scene(), work)
 
-
-def test_malformed_tools_are_named_with_field_and_reason(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_malformed_tools_are_named_with_field_and_reason(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await shown(page, "#list .notes", "4 of the tools are malformed")
         await page.locator("#search").fill("bad_schema")
         await choose(page, "bad_schema")
         await shown(page, "#detail .warning", "inputSchema is not a JSON Schema")
 
-    chromium.visit(Scene(), work)
 
-
-def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "echo")
         await page.get_by_role("textbox", name="message").fill("over the wire")
         await call(page)
@@ -313,13 +288,11 @@ def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium)
         await shown(page, "#list .row", "★ echo")
         assert (await read(page, "#list .row")).startswith("★ echo")
 
-    chromium.visit(Scene(), work)
 
-
-def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
+async def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
     chromium: Chromium,
 ) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         may_go_on = asyncio.Event()
 
         async def hold(route: Route) -> None:
@@ -336,13 +309,10 @@ def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
         await shown(page, "#tab-calls .number", "1")
         assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_row_stays_under_the_pointer_while_the_button_is_down(chromium: Chromium) -> None:
+async def test_a_row_stays_under_the_pointer_while_the_button_is_down(chromium: Chromium) -> None:
     """F-SHOW-10: a list that follows the wire can be clicked."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         row = page.locator("#wire .row").nth(1)
         label = await row.locator(".about").inner_text()
         await row.hover()
@@ -353,13 +323,10 @@ def test_a_row_stays_under_the_pointer_while_the_button_is_down(chromium: Chromi
         await page.mouse.up()
         await shown(page, ".record .tree", label)
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_reload_loses_nothing_and_the_address_shows_no_token(chromium: Chromium) -> None:
+async def test_a_reload_loses_nothing_and_the_address_shows_no_token(chromium: Chromium) -> None:
     """F-SHOW-10: the token leaves the address bar, and stays in this tab."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         assert "#" not in page.url
         await choose(page, "echo")
         await page.get_by_role("textbox", name="message").fill("x")
@@ -375,24 +342,19 @@ def test_a_reload_loses_nothing_and_the_address_shows_no_token(chromium: Chromiu
         await shown(other, "#gone", "The token is missing")
         assert await other.locator("#list .row").count() == 0
 
-    chromium.visit(Scene(), work)
 
-
-def test_the_session_is_exported_as_a_transcript(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_session_is_exported_as_a_transcript(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         async with page.expect_download() as download:
             await page.get_by_role("button", name="Export").click()
         path = await (await download.value).path()
         (transcript,) = read_transcripts(path.read_text().splitlines(keepends=True))
         assert transcript.records[0]["message"]["method"] == "initialize"
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> None:
+async def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> None:
     """F-SHOW-10: every string an attack; nothing runs, nothing is fetched, nothing is hidden."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(Showcase(hostile=True))) as (page, _):
         foreign: list[str] = []
         here = page.url.partition("/#")[0]
 
@@ -422,13 +384,10 @@ def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> None:
         assert await page.locator("#detail svg, #detail script, #wire img").count() == 0
         assert foreign == []
 
-    chromium.visit(Scene(Showcase(hostile=True)), work)
 
-
-def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -> None:
+async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -> None:
     """F-SHOW-10: objects for texts, names of prototypes, schemas without end, ten megabytes."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(Showcase(tools=odd_tools()))) as (page, scene):
         for tool in odd_tools():
             await choose(page, tool["name"])
             await page.locator("#call").wait_for()
@@ -440,10 +399,8 @@ def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -
         assert scene.showcase.received[-1]["params"]["arguments"] == {"__proto__": "own"}
         assert await page.evaluate("({}).type") is None
 
-    chromium.visit(Scene(Showcase(tools=odd_tools())), work)
 
-
-def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
+async def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
     """F-SHOW-10"""
 
     class Asking(Showcase):
@@ -452,7 +409,7 @@ def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
             schema = {"type": "object", "properties": {"a": asked}}
             return await super().ask(request_id, method, **{**params, "requestedSchema": schema})
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(Asking())) as (page, _):
         await choose(page, "ask_user")
         await page.locator("#call").click()
         question = page.locator(".question")
@@ -465,14 +422,12 @@ def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
         await question.get_by_role("button", name="Answer").click()
         await page.locator(".outcomes .state").wait_for()
 
-    chromium.visit(Scene(Asking()), work)
 
-
-def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
+async def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
     """F-SHOW-10: 5,000 tools and 20,000 messages, and a page that stays small."""
     tools = [{"name": f"tool_{n:04}", "inputSchema": {"type": "object"}} for n in range(5000)]
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(Showcase(tools=tools))) as (page, scene):
         await shown(page, "#tab-tools", "5,000")
         await page.locator("#list .virtual").focus()
         await page.keyboard.press("End")
@@ -485,12 +440,10 @@ def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
         await shown(page, "#wire .row", "connection over")
         assert await page.evaluate("document.querySelectorAll('*').length") < 1000
 
-    chromium.visit(Scene(Showcase(tools=tools)), work)
-
 
 @pytest.mark.parametrize("width", [400, 1280])
-def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> None:
+    async with chromium.visit(Scene(), width=width) as (page, _):
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
         await choose(page, "search_issues")
         assert await page.evaluate("document.documentElement.scrollWidth") <= width
@@ -498,8 +451,6 @@ def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> Non
             await page.get_by_role("button", name="Wire").click()
             assert await page.locator("#wire .row").first.is_visible()
             assert not await page.locator("#detail").is_visible()
-
-    chromium.visit(Scene(), work, width=width)
 
 
 @needs_axe
@@ -512,10 +463,9 @@ def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> Non
         (400, "light"),
     ],
 )
-def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
+async def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
     """F-SHOW-10: names, roles and contrast, by axe-core."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(), width=width, scheme=scheme) as (page, _):
         found: list[str] = []
         found += await axe_violations(page, "start")
         await choose(page, "search_issues")
@@ -532,16 +482,13 @@ def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
             found += await axe_violations(page, "question")
         assert found == []
 
-    chromium.visit(Scene(), work, width=width, scheme=scheme)
-
 
 @pytest.mark.parametrize(
     "message", ['it\'s "quoted" $(x) `y` \\ \u202e\U0001f600é\nb', " 5", "@file"]
 )
-def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> None:
+async def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> None:
     """F-SHOW-10: as Python that compiles, and as a command line that means the same."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
         async def copied(form: str) -> str:
@@ -570,8 +517,6 @@ def test_a_call_is_copied_in_other_words(chromium: Chromium, message: str) -> No
             )
             assert understood == message
         assert await page.get_by_role("button", name="Copy as curl").count() == 0
-
-    chromium.visit(Scene(), work)
 
 
 async def printed(command: list[str], **variables: str) -> str:
@@ -611,22 +556,18 @@ def as_command(form: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("form", ["Python", "command line"])
-def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> None:
+async def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> None:
     """F-SHOW-10, F-AUTH-12: as it is, once the variables that stand for secrets are set."""
     server = str(TOP / "mcpclient" / "testing" / "demo_server.py")
     command = [sys.executable, server, "--token", "s3cret"]
 
-    async def work(page: Page, scene: Scene) -> None:
+    client = Client(command, env={"API_KEY": "s3cret"}, cwd=TOP, protocol_version="2025-11-25")
+    async with chromium.visit(Reaching(client)) as (page, _):
         text = await copied_echo(page, form, "message")
         assert server in text
         assert "s3cret" not in text + await page.content()
         answer = await printed(as_command(form, text), TOKEN="t", API_KEY="k")
         assert 'it\'s "ü"' in answer.replace("\\", "")
-
-    def make(scene: Scene) -> Client:
-        return Client(command, env={"API_KEY": "s3cret"}, cwd=TOP, protocol_version="2025-11-25")
-
-    chromium.visit(Reaching(make), work)
 
 
 @pytest.mark.parametrize(
@@ -636,82 +577,61 @@ def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> Non
         ("command line", "python3 -m host.vendored call echo "),
     ],
 )
-def test_what_is_copied_names_the_package_as_it_is_called_here(
+async def test_what_is_copied_names_the_package_as_it_is_called_here(
     chromium: Chromium, form: str, start: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-PACK-2, F-SHOW-10: whoever has the folder in a package of their own can run it too."""
-
-    async def work(page: Page, scene: Scene) -> None:
-        assert (await copied_echo(page, form, "message")).startswith(start)
-
     own = f'data-package="{mcpclient.__name__}"'
     vendored = routes.template().replace(own, 'data-package="host.vendored"')
     monkeypatch.setattr(routes, "template", lambda: vendored)
     command = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
-    chromium.visit(Reaching(lambda scene: Client(command, cwd=TOP)), work)
+    async with chromium.visit(Reaching(Client(command, cwd=TOP))) as (page, _):
+        assert (await copied_echo(page, form, "message")).startswith(start)
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_copied_for_a_url_runs(chromium: Chromium, form: str, version: str) -> None:
+async def test_what_is_copied_for_a_url_runs(chromium: Chromium, form: str, version: str) -> None:
     """F-SHOW-10: curl opens a session of its own, where there are sessions."""
     if form == "curl" and shutil.which("curl") is None:
         pytest.skip("no curl on PATH")
     session = "s" if version == "2025-11-25" else None
     endpoint = StreamableEndpoint(McpServer("both"), session=session)
 
-    class Served(Reaching):
-        async def __aenter__(self) -> Scene:
-            self.http = HttpServer(endpoint.routes)
-            await self.http.__aenter__()
-            return await super().__aenter__()
-
-        async def __aexit__(self, *error: Any) -> None:
-            await super().__aexit__(*error)
-            await self.http.__aexit__(None, None, None)
-
-    async def work(page: Page, scene: Scene) -> None:
-        text = await copied_echo(page, form, "text")
-        answer = await printed(as_command(form, text), X_API_KEY="k")
-        assert "it's" in answer.replace("\\", "")
-
-    def make(scene: Any) -> Client:
-        url = str(scene.http.url())
-        return Client(url, headers={"X-Api-Key": "s3cret"}, protocol_version=version)
-
-    chromium.visit(Served(make), work)
+    async with HttpServer(endpoint.routes) as server:
+        headers = {"X-Api-Key": "s3cret"}
+        client = Client(str(server.url()), headers=headers, protocol_version=version)
+        async with chromium.visit(Reaching(client)) as (page, _):
+            text = await copied_echo(page, form, "text")
+            answer = await printed(as_command(form, text), X_API_KEY="k")
+            assert "it's" in answer.replace("\\", "")
 
 
-class LoggingIn(Scene):
-    """A client of a server that wants a login."""
-
-    def provider(self) -> Any:
-        def show_login(url: str) -> Awaitable[bool]:
-            return self.questions.show_login(self.client.target, url)
-
-        return BrowserLogin(MemoryStore(), open_browser=show_login)
-
-    async def __aenter__(self) -> Scene:
-        self.protected = Protected(StreamableEndpoint(McpServer()).routes)
-        self.http = HttpServer(self.protected.routes)
-        await self.http.__aenter__()
-        auth = OAuth(local_development=True, provider=self.provider())
-        self.client = Client(str(self.http.url()), auth=auth, protocol_version="2025-11-25")
-        source = ClientSource(self.client, lambda name, target: self.client)
-        self.inspector = Inspector(source, questions=self.questions)
-        await self.inspector.open()
-        self.inspector.connect_all()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        await super().__aexit__(*error)
-        await self.http.__aexit__(None, None, None)
+@asynccontextmanager
+async def logging_in(
+    chromium: Chromium, login: Callable[[Questions, str], Any]
+) -> AsyncIterator[tuple[Page, Reaching, Protected]]:
+    """The page over a server that wants a login. ``login``: its provider, for a URL."""
+    protected, questions = Protected(StreamableEndpoint(McpServer()).routes), Questions(Board())
+    async with HttpServer(protected.routes) as server:
+        url = str(server.url())
+        auth = OAuth(local_development=True, provider=login(questions, url))
+        scene = Reaching(Client(url, auth=auth, protocol_version="2025-11-25"), questions)
+        ready = "a:text('Open the login page')"
+        async with chromium.visit(scene, ready=ready) as (page, _):
+            yield page, scene, protected
 
 
-def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromium) -> None:
+def in_the_page(questions: Questions, url: str) -> BrowserLogin:
+    def show_login(address: str) -> Awaitable[bool]:
+        return questions.show_login(url, address)
+
+    return BrowserLogin(MemoryStore(), open_browser=show_login)
+
+
+async def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromium) -> None:
     """F-SHOW-10, F-AUTH-12: the steps are on the wire, and no token and no code."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with logging_in(chromium, in_the_page) as (page, scene, _):
         async with page.expect_popup() as popup:
             await page.get_by_role("link", name="Open the login page").click()
         await shown(await popup.value, "h1", "You are logged in")
@@ -726,13 +646,10 @@ def test_a_login_begins_in_the_page_and_leaves_no_secret_in_it(chromium: Chromiu
         watch = scene.inspector.room.watch(scene.client.target)
         assert "SECRET" not in told + "".join(watch.journal.transcript())
 
-    chromium.visit(LoggingIn(), work, ready=".question")
 
-
-def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) -> None:
+async def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) -> None:
     """F-SHOW-10, F-AUTH-12: the end of one takes none of another away."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         over = asyncio.Event()
 
         async def log_in(name: str) -> None:
@@ -750,13 +667,10 @@ def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) 
         assert await links.get_attribute("href") == "https://id.example/two"
         await expect(page.locator(".question")).to_contain_text("asked by two")
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_login_is_shown_and_ended_in_the_page(chromium: Chromium) -> None:
+async def test_a_login_is_shown_and_ended_in_the_page(chromium: Chromium) -> None:
     """F-SHOW-10, F-AUTH-12: issuer, scopes and expiry, and no token; and then another login."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with logging_in(chromium, in_the_page) as (page, _, _):
         async with page.expect_popup() as popup:
             await page.get_by_role("link", name="Open the login page").click()
         await shown(await popup.value, "h1", "You are logged in")
@@ -773,48 +687,36 @@ def test_a_login_is_shown_and_ended_in_the_page(chromium: Chromium) -> None:
         await page.locator("#detail").get_by_role("button", name="Log in").click()
         await page.get_by_role("link", name="Open the login page").wait_for()
 
-    chromium.visit(LoggingIn(), work, ready=".question")
 
-
-def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
+async def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
     """F-SHOW-10: where the program has no browser, with the address that one ended at."""
 
-    class ByHand(LoggingIn):
-        def provider(self) -> Any:
-            return TwoStepLogin(MemoryStore())
+    def by_hand(questions: Questions, url: str) -> TwoStepLogin:
+        return TwoStepLogin(MemoryStore())
 
-    async def work(page: Page, scene: Scene) -> None:
-        assert isinstance(scene, ByHand)
+    async with logging_in(chromium, by_hand) as (page, _, protected):
         await shown(page, "#status", "needs a login")
         href = await page.get_by_role("link", name="Open the login page").get_attribute("href")
         assert href is not None
         address = page.get_by_label("paste the address")
-        await address.fill(scene.protected.authorize(href))
+        await address.fill(protected.authorize(href))
         await page.get_by_role("button", name="Finish the login").click()
         await shown(page, "#status", "connected")
 
-    chromium.visit(ByHand(), work, ready="[aria-label=Login] a")
 
-
-def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
+async def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
     """F-SHOW-10, F-SHOW-16: without any server."""
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b")]
     changed = [{**tools[0], "description": "other"}, {**tools[1], "name": "c"}]
 
-    class Recorded(Scene):
-        async def __aenter__(self) -> Scene:
-            paths = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
-            for path, offered in zip(paths, (tools, changed)):
-                transport = Showcase(tools=offered).transport
-                client = Client(transport, protocol_version="2025-11-25", trace=path)
-                async with client:
-                    await client.list_tools()
-                    await client.call_tool("echo", {"message": path.name})
-            self.inspector = inspect([Recording(path) for path in paths])
-            await self.inspector.open()
-            return self
-
-    async def work(page: Page, scene: Scene) -> None:
+    paths = [tmp_path / "before.jsonl", tmp_path / "after.jsonl"]
+    for path, offered in zip(paths, (tools, changed)):
+        transport = Showcase(tools=offered).transport
+        async with Client(transport, protocol_version="2025-11-25", trace=path) as client:
+            await client.list_tools()
+            await client.call_tool("echo", {"message": path.name})
+    recordings = [Recording(path) for path in paths]
+    async with inspect(recordings) as inspector, chromium.page(inspector.url) as page:
         await choose(page, "a")
         assert await page.locator("#call").count() == 0
         await page.locator("#tab-servers").click()
@@ -829,25 +731,12 @@ def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None
         await page.locator("#wire .row.request", has_text="echo").click()
         await shown(page, ".record .tree", "after.jsonl")
 
-    chromium.visit(Recorded(), work)
 
-
-def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:
+async def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:
     """F-SHOW-10: attached with allow="look", the page makes no calls."""
-
-    class Attached(Scene):
-        async def __aenter__(self) -> Scene:
-            self.client = Client(self.showcase.transport, protocol_version="2025-11-25")
-            self.inspector = inspect(self.client, allow="look")
-            await self.client.connect()
-            await self.inspector.open()
-            return self
-
-    async def work(page: Page, scene: Scene) -> None:
+    client = Client(Showcase().transport, protocol_version="2025-11-25")
+    async with client, inspect(client, allow="look") as seen, chromium.page(seen.url) as page:
         await choose(page, "echo")
         assert await page.locator("#call").count() == 0
-        await scene.client.call_tool("echo", {"message": "from the program"})
+        await client.call_tool("echo", {"message": "from the program"})
         await shown(page, "#wire .row", "echo")
-        await asyncio.sleep(0)
-
-    chromium.visit(Attached(), work)

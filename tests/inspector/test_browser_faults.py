@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import re
-import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
 
-from mcpclient import Client
 from tests.inspector.browser import Chromium, shown
-from tests.inspector.scenes import Reaching, Scene
+from tests.inspector.scenes import faulty
 
 pytestmark = pytest.mark.needs_browser
-
-SERVER = [sys.executable, str(Path(__file__).parent / "faulty_server.py")]
-
-
-def scene(*arguments: str, **options: Any) -> Scene:
-    def make(scene: Scene) -> Client:
-        return Client([*SERVER, *arguments], protocol_version="2025-11-25", **options)
-
-    return Reaching(make)
 
 
 async def call(page: Page, tool: str) -> None:
@@ -53,11 +40,11 @@ VIOLATIONS = {
 
 
 @pytest.mark.parametrize("tool", list(VIOLATIONS))
-def test_a_violation_is_counted_marked_and_explained(chromium: Chromium, tool: str) -> None:
+async def test_a_violation_is_counted_marked_and_explained(chromium: Chromium, tool: str) -> None:
     """F-SHOW-14: on the wire, with the bytes that were sent."""
     fault, content = VIOLATIONS[tool]
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await expect(page.locator("#faults")).to_be_hidden()
         await call(page, tool)
         await page.locator("#faults").click()
@@ -69,10 +56,8 @@ def test_a_violation_is_counted_marked_and_explained(chromium: Chromium, tool: s
         await shown(page, ".record .problem", fault)
         await expect(page.locator(".record")).to_contain_text(content)
 
-    chromium.visit(scene(), work)
 
-
-def test_the_listing_is_found_to_be_odd(chromium: Chromium) -> None:
+async def test_the_listing_is_found_to_be_odd(chromium: Chromium) -> None:
     """F-SHOW-14: a schema that is none, one that is missing, a name twice, and none."""
     expected = {
         "bad_schema": "inputSchema is not a JSON Schema",
@@ -80,7 +65,7 @@ def test_the_listing_is_found_to_be_odd(chromium: Chromium) -> None:
         "(entry": "name is missing",
     }
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await shown(page, "#list .notes", "4 of the tools are malformed")
         for name, text in expected.items():
             await page.locator("#search").fill(name)
@@ -89,13 +74,10 @@ def test_the_listing_is_found_to_be_odd(chromium: Chromium) -> None:
         await page.locator("#search").fill("banner")
         await shown(page, "#list .row.odd", "is the same as in entry 1")
 
-    chromium.visit(scene(), work)
 
-
-def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: Chromium) -> None:
+async def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: Chromium) -> None:
     """F-SHOW-14: in capabilities, in a default, in a result and on the wire."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await shown(page, "#detail .tree", "NaN")  # the server's capabilities
         await page.locator("#search").fill("infinite")
         await page.locator("#list .row").click()
@@ -106,30 +88,24 @@ def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: Chromiu
         await page.locator("#wire .row.answer", has_text="tools/call").click()
         await shown(page, ".record .tree", "ratio: NaN")
 
-    chromium.visit(scene(), work)
 
-
-def test_a_result_that_breaks_its_schema_has_a_warning(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_a_result_that_breaks_its_schema_has_a_warning(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "breaks_schema")
         await shown(page, ".outcomes .warning", "output schema: count must be an integer")
 
-    chromium.visit(scene(), work)
 
-
-def test_text_that_is_json_is_indented(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_text_that_is_json_is_indented(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "json_text")
         text = page.locator(".outcomes .json pre")
         await expect(text).to_have_text('{\n  "a": {\n    "b": [\n      1,\n      2\n    ]\n  }\n}')
         await page.get_by_role("button", name="As it came").click()
         await expect(text).to_have_text('{"a":{"b":[1,2]}}')
 
-    chromium.visit(scene(), work)
 
-
-def test_logs_have_text_and_level_and_are_filtered_by_it(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_logs_have_text_and_level_and_are_filtered_by_it(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "logs")
         row = page.locator("#wire .row.at-error")
         await expect(row).to_contain_text("the disk   is full")
@@ -142,11 +118,9 @@ def test_logs_have_text_and_level_and_are_filtered_by_it(chromium: Chromium) -> 
         await page.get_by_label("Level", exact=True).select_option("warning")
         await shown(page, "#detail [role=status]", "logs from warning on")
 
-    chromium.visit(scene(), work)
 
-
-def test_a_traceback_is_one_block_with_its_white_space(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_a_traceback_is_one_block_with_its_white_space(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "traceback")
         await page.locator("#wire .row.stderr", has_text="KeyError").click()
         block = page.locator(".record pre.stderr")
@@ -160,13 +134,10 @@ def test_a_traceback_is_one_block_with_its_white_space(chromium: Chromium) -> No
         assert "mono" in family.lower()
         assert family.endswith("pre")
 
-    chromium.visit(scene(stderr=lambda line: None), work)
 
-
-def test_a_crash_is_told_with_exit_code_and_last_lines(chromium: Chromium) -> None:
+async def test_a_crash_is_told_with_exit_code_and_last_lines(chromium: Chromium) -> None:
     """F-SHOW-14: in the head, where the call was made, and in the overview."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "crash")
         await shown(page, "#status", "ended with exit code 3")
         await shown(page, ".outcomes .problem", "Exit code: 3")
@@ -177,35 +148,28 @@ def test_a_crash_is_told_with_exit_code_and_last_lines(chromium: Chromium) -> No
         await page.get_by_role("button", name="Connect", exact=True).click()
         await shown(page, "#status", "connected")
 
-    chromium.visit(scene(stderr=lambda line: None), work)
 
-
-def test_a_server_that_never_answers_can_be_given_up(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_a_server_that_never_answers_can_be_given_up(chromium: Chromium) -> None:
+    async with chromium.visit(faulty("--never-opens"), ready="#detail h2") as (page, _):
         await shown(page, "#status", "connecting")
         await page.locator("#detail").get_by_role("button", name="Stop connecting").click()
         await shown(page, "#status", "not connected")
         await page.get_by_role("button", name="Connect", exact=True).wait_for()
 
-    chromium.visit(scene("--never-opens"), work, ready="#detail h2")
 
-
-def test_a_call_without_an_answer_shows_that_it_runs_and_can_be_cancelled(
+async def test_a_call_without_an_answer_shows_that_it_runs_and_can_be_cancelled(
     chromium: Chromium,
 ) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "silent")
         await page.locator(".running").wait_for()
         await page.locator(".running button").click()
         await shown(page, ".outcomes .problem", "cancelled")
 
-    chromium.visit(scene(), work)
 
-
-def test_from_request_to_response_and_back(chromium: Chromium) -> None:
+async def test_from_request_to_response_and_back(chromium: Chromium) -> None:
     """F-SHOW-14: also where a filter hides the other one."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await call(page, "odd_error")
         await page.locator(".outcomes .state").wait_for()
         await page.get_by_label("Method").select_option("tools/call")
@@ -218,11 +182,9 @@ def test_from_request_to_response_and_back(chromium: Chromium) -> None:
         await page.get_by_label("Kind of records").select_option("Errors")
         await expect(page.locator("#wire .row")).to_have_count(1)
 
-    chromium.visit(scene(), work)
 
-
-def test_the_wire_is_cleared_and_dated(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_wire_is_cleared_and_dated(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         time = page.locator("#wire .row .time").first
         await expect(time).to_have_text(re.compile(r"^\d\.\d{3}$"))
         await page.get_by_role("button", name="Clock").click()
@@ -234,31 +196,19 @@ def test_the_wire_is_cleared_and_dated(chromium: Chromium) -> None:
         await page.get_by_role("button", name="Show them").click()
         await shown(page, "#wire .row", "initialize")
 
-    chromium.visit(scene(), work)
 
-
-def test_an_error_in_the_page_is_told_and_leaves_the_rest(chromium: Chromium) -> None:
+async def test_an_error_in_the_page_is_told_and_leaves_the_rest(chromium: Chromium) -> None:
     """F-SHOW-14: whatever fails to be drawn, the page is never blank."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty(), tolerated="made by the test") as (page, _):
         await page.evaluate("setTimeout(() => { throw new Error('made by the test'); })")
         await shown(page, "#broken", "made by the test")
         await call(page, "logs")
         await page.locator(".outcomes .state").wait_for()
 
-    chromium.visit(scene(), work, tolerated="made by the test")
 
-
-def test_the_end_of_the_program_is_a_state(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_end_of_the_program_is_a_state(chromium: Chromium) -> None:
+    async with chromium.visit(faulty(), tolerated="Failed to load resource") as (page, scene):
         await scene.inspector.close()
         await shown(page, "#status", "the program of this page has ended")
         await shown(page, "#gone", "no longer responds")
         await shown(page, "#detail", "the program of this page has ended")
-
-    class Ending(Reaching):
-        async def __aexit__(self, *error: Any) -> None:
-            await self.client.close()
-
-    ending = Ending(lambda scene: Client(SERVER))
-    chromium.visit(ending, work, tolerated="Failed to load resource")

@@ -44,10 +44,9 @@ async def lacks(page: Page, label: str) -> str:
     return await field.locator(".lacks").last.inner_text()
 
 
-def test_a_form_is_checked_before_it_is_sent(chromium: Chromium) -> None:
+async def test_a_form_is_checked_before_it_is_sent(chromium: Chromium) -> None:
     """F-SHOW-14: required, type, limits, pattern and format; each field is marked."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(strict()) as (page, scene):
         await choose(page, "strict")
         await page.locator("#call").click()
         await shown(page, ".lacking", "who is required")
@@ -78,11 +77,9 @@ def test_a_form_is_checked_before_it_is_sent(chromium: Chromium) -> None:
         await page.locator(".outcomes .state").wait_for()
         assert calls_of(scene)[0]["params"]["arguments"]["who"] == "ada"
 
-    chromium.visit(strict(), work)
 
-
-def test_json_is_checked_as_well(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_json_is_checked_as_well(chromium: Chromium) -> None:
+    async with chromium.visit(strict()) as (page, scene):
         await choose(page, "strict")
         await page.get_by_role("button", name="JSON").click()
         await page.get_by_label("Arguments as JSON").fill('{"who": "Ada", "years": 20, "extra": 1}')
@@ -93,13 +90,10 @@ def test_json_is_checked_as_well(chromium: Chromium) -> None:
         await page.locator(".outcomes .state").wait_for()
         assert len(calls_of(scene)) == 1
 
-    chromium.visit(strict(), work)
 
-
-def test_drafts_survive_another_choice_a_reload_and_back(chromium: Chromium) -> None:
+async def test_drafts_survive_another_choice_a_reload_and_back(chromium: Chromium) -> None:
     """F-SHOW-14: also one that is no JSON yet, and the timeout."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(strict()) as (page, _):
         await choose(page, "strict")
         await page.get_by_label("who").fill("Ada")
         await page.get_by_label("Timeout").fill("7")
@@ -117,15 +111,15 @@ def test_drafts_survive_another_choice_a_reload_and_back(chromium: Chromium) -> 
         await choose(page, "other")
         await expect(page.get_by_label("Arguments as JSON")).to_have_value('{"who": ')
 
-    chromium.visit(strict(), work)
 
-
-def test_no_secret_is_kept_as_a_draft(chromium: Chromium) -> None:
+async def test_no_secret_is_kept_as_a_draft(chromium: Chromium) -> None:
     """F-SHOW-14, F-SAFE-6: what a schema marks is typed unseen, and forgotten by a reload."""
     secret = {"type": "object", "properties": {"pin": {"type": "string", "format": "password"}}}
     schema = {"type": "object", "properties": {"user": {"type": "string"}, "login": secret}}
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(
+        Scene(Showcase(tools=[{"name": "sign_in", "inputSchema": schema}]))
+    ) as (page, _):
         await choose(page, "sign_in")
         await page.get_by_label("user").fill("Ada")
         pin = page.get_by_label("pin")
@@ -137,11 +131,9 @@ def test_no_secret_is_kept_as_a_draft(chromium: Chromium) -> None:
         assert "s3cret" in await page.get_by_label("Arguments as JSON").input_value()
         assert "s3cret" not in kept + await page.evaluate("JSON.stringify(sessionStorage)")
 
-    chromium.visit(Scene(Showcase(tools=[{"name": "sign_in", "inputSchema": schema}])), work)
 
-
-def test_the_address_names_server_tool_and_record(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_address_names_server_tool_and_record(chromium: Chromium) -> None:
+    async with chromium.visit(strict()) as (page, _):
         await choose(page, "strict")
         await page.locator("#wire .row", has_text="tools/list").first.click()
         await page.locator(".record .tree").first.wait_for()
@@ -152,13 +144,10 @@ def test_the_address_names_server_tool_and_record(chromium: Chromium) -> None:
         await shown(page, "#detail h2", "strict")
         await shown(page, ".record h3", number)
 
-    chromium.visit(strict(), work)
 
-
-def test_an_answer_that_does_not_fit_stays_open(chromium: Chromium) -> None:
+async def test_an_answer_that_does_not_fit_stays_open(chromium: Chromium) -> None:
     """F-SHOW-14: and what was typed for it survives a reload."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await choose(page, "ask_user")
         await page.locator("#call").click()
         question = page.locator(".question")
@@ -174,15 +163,13 @@ def test_an_answer_that_does_not_fit_stays_open(chromium: Chromium) -> None:
         await expect(question).to_have_count(0)
         await shown(page, "#tab-calls .number", "1")
 
-    chromium.visit(Scene(), work)
 
-
-def test_what_happened_is_in_sight(chromium: Chromium) -> None:
+async def test_what_happened_is_in_sight(chromium: Chromium) -> None:
     """F-SHOW-14: the outcome above a long form, and the button that shows the call."""
     properties = {f"field{number}": {"type": "string"} for number in range(60)}
     tools = [{"name": "echo", "inputSchema": {"type": "object", "properties": properties}}]
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(Showcase(tools=tools))) as (page, _):
         await choose(page, "echo")
         last = page.get_by_label("field59")
         await last.scroll_into_view_if_needed()
@@ -191,29 +178,22 @@ def test_what_happened_is_in_sight(chromium: Chromium) -> None:
         await page.locator(".outcomes .state").wait_for()
         await expect(page.locator(".outcomes .state")).to_be_in_viewport()
 
-    chromium.visit(Scene(Showcase(tools=tools)), work)
 
-
-def test_the_button_shows_that_a_call_runs(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_the_button_shows_that_a_call_runs(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await choose(page, "slow")
         await page.locator("#call").click()
         await expect(page.locator("#call")).to_have_attribute("aria-busy", "true")
         await page.locator(".running button").click()
         await expect(page.locator("#call")).to_have_attribute("aria-busy", "false")
 
-    chromium.visit(Scene(), work)
 
-
-def test_a_question_comes_to_the_front(chromium: Chromium) -> None:
+async def test_a_question_comes_to_the_front(chromium: Chromium) -> None:
     """F-SHOW-14: on a narrow screen, too; and it is announced."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene(), width=400) as (page, scene):
         await page.locator(".views [data-view=wire]").click()
         asking = asyncio.ensure_future(scene.client.call_tool("ask_user", {}))
         await expect(page.locator(".question")).to_be_in_viewport()
         await expect(page.locator("#news")).to_contain_text("asks: Who are you?")
         await page.get_by_role("button", name="Decline").click()
         await asking
-
-    chromium.visit(Scene(), work, width=400)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,11 @@ import pytest
 from playwright.async_api import Page, expect
 
 from mcpclient import Client, Manager
-from mcpclient.inspector.board import Board, Questions
-from mcpclient.inspector.inspector import Inspector, inspect
-from mcpclient.inspector.servers import ManagerSource
-from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.client.task_servers import CORE_TASKS, DONE, OPTIONAL
+from mcpclient.inspector.inspector import inspect
+from tests.client.scripted_server import HANDSHAKE
 from tests.inspector.browser import Chromium, axe_violations, needs_axe, shown
-from tests.inspector.scenes import Reaching, Scene
+from tests.inspector.scenes import FAULTY, Reaching, Scene, TaskServer, faulty
+from tests.inspector.showcase import Showcase
 from tests.inspector.test_browser import call, choose
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
@@ -25,69 +24,38 @@ from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.needs_browser
 
-FAULTY = str(Path(__file__).parent / "faulty_server.py")
 DEMO = str(Path(__file__).parents[2] / "mcpclient" / "testing" / "demo_server.py")
 
 
-def test_a_server_is_called_as_it_calls_itself(chromium: Chromium) -> None:
+async def test_a_server_is_called_as_it_calls_itself(chromium: Chromium) -> None:
     """F-SHOW-14: title in head, title of the page and overview; the command below, quietly."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await expect(page.locator("#servers option")).to_have_text("Faulty Server")
         await expect(page).to_have_title("Faulty Server – MCP inspector")
         await expect(page.locator("#detail h2")).to_have_text("Faulty Server")
         await shown(page, "#detail .path", FAULTY)
 
-    command = [sys.executable, FAULTY]
-    chromium.visit(Reaching(lambda scene: Client(command, stderr=lambda line: None)), work)
+
+async def test_servers_stand_in_the_order_of_their_file(chromium: Chromium) -> None:
+    demo = {"command": sys.executable, "args": [DEMO]}
+    async with Manager({"zeta": demo, "alpha": demo, "mid": demo}, wait="none") as manager:
+        await manager.connect("mid")
+        async with inspect(manager) as seen, chromium.page(seen.url, ready="#servers") as page:
+            options = page.locator("#servers option")
+            await expect(options).to_have_count(3)
+            await manager.disconnect("zeta")
+            await manager.connect("zeta")
+            await page.reload()
+            await expect(options).to_have_count(3)
+            names = [text.partition(" ")[0] for text in await options.all_inner_texts()]
+            assert names == ["zeta", "alpha", "mid"]
 
 
-class Managed(Scene):
-    """Several servers, as in a file."""
-
-    async def __aenter__(self) -> Scene:
-        demo = {"command": sys.executable, "args": [DEMO]}
-        self.managed = Manager({"zeta": demo, "alpha": demo, "mid": demo}, wait="none")
-        await self.managed.__aenter__()
-        await self.managed.connect("mid")
-        self.inspector = Inspector(ManagerSource(self.managed), questions=Questions(Board()))
-        self.inspector.room.observe()
-        await self.inspector.open()
-        return self
-
-    async def __aexit__(self, *error: Any) -> None:
-        await self.inspector.close()
-        await self.managed.__aexit__(None, None, None)
-
-
-def test_servers_stand_in_the_order_of_their_file(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
-        assert isinstance(scene, Managed)
-        options = page.locator("#servers option")
-        await expect(options).to_have_count(3)
-        await scene.managed.disconnect("zeta")
-        await scene.managed.connect("zeta")
-        await page.reload()
-        await expect(options).to_have_count(3)
-        names = [text.partition(" ")[0] for text in await options.all_inner_texts()]
-        assert names == ["zeta", "alpha", "mid"]
-
-    chromium.visit(Managed(), work, ready="#servers")
-
-
-def test_calls_are_those_of_people_and_programs(chromium: Chromium) -> None:
+async def test_calls_are_those_of_people_and_programs(chromium: Chromium) -> None:
     """F-SHOW-14: completion is none, and what an attached program calls is."""
-
-    class Attached(Scene):
-        async def __aenter__(self) -> Scene:
-            self.client = Client(self.showcase.transport, protocol_version="2025-11-25")
-            await self.client.connect()
-            self.inspector = inspect(self.client)
-            await self.inspector.open()
-            return self
-
-    async def work(page: Page, scene: Scene) -> None:
-        await scene.client.call_tool("echo", {"message": "from the program"})
+    client = Client(Showcase().transport, protocol_version="2025-11-25")
+    async with client, inspect(client) as inspector, chromium.page(inspector.url) as page:
+        await client.call_tool("echo", {"message": "from the program"})
         await page.locator("#tab-prompts").click()
         await choose(page, "review")
         await page.get_by_label("language").fill("py")
@@ -102,86 +70,38 @@ def test_calls_are_those_of_people_and_programs(chromium: Chromium) -> None:
         await page.get_by_role("button", name="Edit").click()
         assert await page.get_by_label("message").input_value() == "from the program"
 
-    chromium.visit(Attached(), work)
 
-
-def test_what_was_not_asked_for_is_not_said_to_be_missing(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_what_was_not_asked_for_is_not_said_to_be_missing(chromium: Chromium) -> None:
+    async with chromium.visit(faulty()) as (page, _):
         await page.locator("#tab-resources").click()
         await shown(page, "#list .notes", "does not declare resources, so it was not asked")
 
-    command = [sys.executable, FAULTY]
-    chromium.visit(Reaching(lambda scene: Client(command, stderr=lambda line: None)), work)
 
-
-class TaskServer(ScriptedServer):
-    """A tool whose call may become a task."""
-
-    def __init__(self) -> None:
-        self.status = "working"
-        tool = {"name": "research", "inputSchema": {"type": "object"}, **OPTIONAL}
-        answers: dict[str, Any] = {
-            "tools/list": {"tools": [tool]},
-            "tools/call": lambda _: {"task": self.state()},
-            "tasks/get": lambda _: self.state(),
-            "tasks/result": lambda _: DONE,
-            "tasks/cancel": self.cancel,
-        }
-        super().__init__(answers, version=HANDSHAKE, capabilities={"tools": {}, **CORE_TASKS})
-
-    def state(self) -> dict[str, Any]:
-        times = {"createdAt": "2026-01-01T00:00:00Z", "ttl": 60000, "pollInterval": 10}
-        return {"taskId": "t1", "status": self.status, "statusMessage": "reading", **times}
-
-    def cancel(self, _: Any) -> dict[str, Any]:
-        self.status = "cancelled"
-        return self.state()
-
-
-class Tasks(Scene):
-    def __init__(self) -> None:
-        self.server = TaskServer()
-        super().__init__()
-
-    def make(self) -> Client:
-        return self.server.client(protocol_version=HANDSHAKE)
-
-
-def test_a_call_is_made_as_a_task_and_shows_its_state(chromium: Chromium) -> None:
+async def test_a_call_is_made_as_a_task_and_shows_its_state(chromium: Chromium) -> None:
     """F-SHOW-14: and cancelling the call cancels the task."""
-
-    async def work(page: Page, scene: Scene) -> None:
-        assert isinstance(scene, Tasks)
+    server = TaskServer()
+    made = Reaching(server.client(protocol_version=HANDSHAKE))
+    async with chromium.visit(made) as (page, _):
         await choose(page, "research")
         await page.get_by_label("as a task").check()
         await page.locator("#call").click()
         await shown(page, ".running .tag", "task t1: working, reading")
         await page.get_by_role("button", name="Cancel").click()
         await shown(page, ".outcomes .problem", "cancelled")
-        assert scene.server.status == "cancelled"
-        scene.server.status = "completed"
+        assert server.status == "cancelled"
+        server.status = "completed"
         await page.locator("#call").click()
         await shown(page, ".outcomes", "done")
 
-    chromium.visit(Tasks(), work)
 
-
-class Served(Reaching):
-    async def __aenter__(self) -> Scene:
-        self.http = HttpServer(StreamableEndpoint(McpServer("both"), session="s").routes)
-        await self.http.__aenter__()
-        return await super().__aenter__()
-
-    async def __aexit__(self, *error: Any) -> None:
-        await super().__aexit__(*error)
-        await self.http.__aexit__(None, None, None)
-
-
-def test_http_requests_have_status_and_time_and_the_configuration_is_copied(
+async def test_http_requests_have_status_and_time_and_the_configuration_is_copied(
     chromium: Chromium,
 ) -> None:
-    async def work(page: Page, scene: Scene) -> None:
-        assert isinstance(scene, Served)
+    endpoint = StreamableEndpoint(McpServer("both"), session="s")
+    async with AsyncExitStack() as stack:
+        url = str((await stack.enter_async_context(HttpServer(endpoint.routes))).url())
+        client = Client(url, headers={"X-Key": "s3cret"}, protocol_version="2025-11-25")
+        page, _ = await stack.enter_async_context(chromium.visit(Reaching(client)))
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         row = page.locator(".exchanges tbody tr").last
         await expect(row).to_contain_text("POST /mcp")
@@ -193,20 +113,13 @@ def test_http_requests_have_status_and_time_and_the_configuration_is_copied(
         await page.get_by_role("button", name="Copied").wait_for()
         copied = json.loads(await page.evaluate("navigator.clipboard.readText()"))
         (entry,) = copied["mcpServers"].values()
-        assert entry["url"] == str(scene.http.url())
+        assert entry["url"] == url
         assert entry["headers"] == {"X-Key": "${X_KEY}"}
 
-    def make(scene: Any) -> Client:
-        url = str(scene.http.url())
-        return Client(url, headers={"X-Key": "s3cret"}, protocol_version="2025-11-25")
 
-    chromium.visit(Served(make), work)
-
-
-def test_a_tree_is_copied_as_json(chromium: Chromium) -> None:
+async def test_a_tree_is_copied_as_json(chromium: Chromium) -> None:
     """F-SHOW-14: the node that is active, and what a selection spans."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await choose(page, "picture")
         await call(page)
@@ -231,10 +144,8 @@ def test_a_tree_is_copied_as_json(chromium: Chromium) -> None:
                 json.loads(await page.evaluate("navigator.clipboard.readText()")), dict
             )
 
-    chromium.visit(Scene(), work)
 
-
-def test_nothing_moves_while_counts_grow(chromium: Chromium) -> None:
+async def test_nothing_moves_while_counts_grow(chromium: Chromium) -> None:
     """F-SHOW-14: neither the tabs nor the filters of the wire."""
 
     async def places(page: Page) -> Any:
@@ -244,7 +155,7 @@ def test_nothing_moves_while_counts_grow(chromium: Chromium) -> None:
                                  return [box.x, box.y, box.width, box.height]; })"""
         )
 
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(Scene()) as (page, scene):
         before = await places(page)
         for _ in range(1500):
             scene.showcase.notify("notifications/message", level="info", data="tick")
@@ -254,11 +165,9 @@ def test_nothing_moves_while_counts_grow(chromium: Chromium) -> None:
         await shown(page, "#tab-calls .number", "1")
         assert await places(page) == before
 
-    chromium.visit(Scene(), work)
 
-
-def test_forced_colors_keep_lanes_choice_and_state(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_forced_colors_keep_lanes_choice_and_state(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await page.emulate_media(forced_colors="active")
         await choose(page, "picture")
         dot = await page.locator(".dot").evaluate(
@@ -269,11 +178,9 @@ def test_forced_colors_keep_lanes_choice_and_state(chromium: Chromium) -> None:
         style = await chosen.evaluate("each => getComputedStyle(each).outlineStyle")
         assert style == "solid"
 
-    chromium.visit(Scene(), work)
 
-
-def test_headings_are_in_order(chromium: Chromium) -> None:
-    async def work(page: Page, scene: Scene) -> None:
+async def test_headings_are_in_order(chromium: Chromium) -> None:
+    async with chromium.visit(Scene()) as (page, _):
         await choose(page, "picture")
         await call(page)
         await page.locator("#wire .row.request").last.click()
@@ -284,15 +191,12 @@ def test_headings_are_in_order(chromium: Chromium) -> None:
         assert levels[0] == 1
         assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
 
-    chromium.visit(Scene(), work)
-
 
 @needs_axe
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (400, "dark")])
-def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
+async def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
     """F-SHOW-14: a form that does not fit, violations, logs, a traceback, a crash."""
-
-    async def work(page: Page, scene: Scene) -> None:
+    async with chromium.visit(faulty(), width=width, scheme=scheme) as (page, _):
         found: list[str] = []
         for tool in ("banner", "logs", "traceback"):
             if width == 400:
@@ -313,7 +217,3 @@ def test_what_is_wrong_is_accessible(chromium: Chromium, width: int, scheme: str
         await page.locator(".record .problem").wait_for()
         found += await axe_violations(page, "violation")
         assert found == []
-
-    command = [sys.executable, FAULTY]
-    made = Reaching(lambda scene: Client(command, stderr=lambda line: None))
-    chromium.visit(made, work, width=width, scheme=scheme)

@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from mcpclient import Client, ConnectFailed, OAuth, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.inspector.described import (
@@ -17,7 +19,6 @@ from mcpclient.inspector.described import (
 from mcpclient.recording.conversation import Call, Failed, Heard, Refused
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import Showcase
-from tests.support.virtual_time import run
 
 
 def test_no_value_of_a_header_or_a_variable_is_told() -> None:
@@ -37,16 +38,14 @@ def test_no_value_of_a_header_or_a_variable_is_told() -> None:
     assert (told[0]["transport"], told[0]["version"], told[0]["era"]) == (None, None, None)
 
 
-def test_a_connected_client() -> None:
-    async def main() -> None:
-        showcase = Showcase()
-        async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
-            told = described_client(client)
-        assert told["server"] == {"name": "showcase", "version": "1"}
-        assert (told["era"], told["answers"]) == ("handshake", ["roots"])
-        assert told["instructions"] == "Search first, then read."
-
-    run(main())
+@pytest.mark.virtual_time
+async def test_a_connected_client() -> None:
+    showcase = Showcase()
+    async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
+        told = described_client(client)
+    assert told["server"] == {"name": "showcase", "version": "1"}
+    assert (told["era"], told["answers"]) == ("handshake", ["roots"])
+    assert told["instructions"] == "Search first, then read."
 
 
 def test_an_error_comes_with_its_hint_and_without_secrets() -> None:

@@ -26,19 +26,17 @@ def fetched(answers: dict[str, Any], capabilities: dict[str, Any] = EVERYTHING) 
     return run(main())
 
 
-def test_all_pages_of_all_lists_and_what_is_odd() -> None:
-    async def main() -> None:
-        tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(2500)]
-        server = Showcase(tools=tools + MALFORMED)
-        async with Client(server.transport, protocol_version="2025-11-25") as client:
-            lists = await fetch_lists(client, fresh=True)
-            assert client._listed._schemas == {}
-        assert len(lists["tools"]) == 2504
-        assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
-        assert lists["errors"] == {}
-        assert lists["tools"][2500:] == MALFORMED
-
-    run(main())
+@pytest.mark.virtual_time
+async def test_all_pages_of_all_lists_and_what_is_odd() -> None:
+    tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(2500)]
+    server = Showcase(tools=tools + MALFORMED)
+    async with Client(server.transport, protocol_version="2025-11-25") as client:
+        lists = await fetch_lists(client, fresh=True)
+        assert client._listed._schemas == {}
+    assert len(lists["tools"]) == 2504
+    assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
+    assert lists["errors"] == {}
+    assert lists["tools"][2500:] == MALFORMED
 
 
 def test_what_is_not_offered_is_not_asked_for() -> None:

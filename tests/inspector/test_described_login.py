@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import traceback
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Callable
 
@@ -34,26 +34,24 @@ from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
 
 PACKAGE = str(Path(mcpclient.__file__).parent)
-Scene = Callable[[Client, Protected], Awaitable[None]]
 
 
-def play(scene: Scene, provider: Callable[[Protected], Any] = User) -> None:
+@asynccontextmanager
+async def play(
+    provider: Callable[[Protected], Any] = User,
+) -> AsyncIterator[tuple[Client, Protected]]:
     protected = Protected(StreamableEndpoint(McpServer()).routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as server:
-            auth = OAuth(local_development=True, provider=provider(protected))
-            client = Client(str(server.url()), auth=auth, protocol_version="2025-11-25")
-            try:
-                await scene(client, protected)
-            finally:
-                await client.close()
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as server:
+        auth = OAuth(local_development=True, provider=provider(protected))
+        client = Client(str(server.url()), auth=auth, protocol_version="2025-11-25")
+        try:
+            yield client, protected
+        finally:
+            await client.close()
 
 
-def test_a_login_is_told_and_forgotten() -> None:
-    async def scene(client: Client, protected: Protected) -> None:
+async def test_a_login_is_told_and_forgotten() -> None:
+    async with play() as (client, protected):
         assert login_of(client) is not None
         assert (await described_login(client, None))["login"] is None
         await client.connect()
@@ -68,11 +66,9 @@ def test_a_login_is_told_and_forgotten() -> None:
         await client.connect()
         assert protected.counts["authorize"] == 2
 
-    play(scene)
 
-
-def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> None:
-    async def scene(client: Client, protected: Protected) -> None:
+async def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> None:
+    async with play(lambda _: TwoStepLogin(MemoryStore())) as (client, protected):
         with pytest.raises(AuthorizationRequired) as raised:
             await client.connect()
         told = await described_login(client, raised.value)
@@ -84,13 +80,10 @@ def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> Non
         await client.connect()
         assert (await described_login(client, None))["login"]["state"].startswith("logged in")
 
-    play(scene, lambda _: TwoStepLogin(MemoryStore()))
 
-
-def test_no_traceback_holds_the_code_of_a_login() -> None:
+async def test_no_traceback_holds_the_code_of_a_login() -> None:
     """F-AUTH-12: services that collect errors send the variables of every frame."""
-
-    async def scene(client: Client, protected: Protected) -> None:
+    async with play(lambda _: TwoStepLogin(MemoryStore())) as (client, _):
         for wrong in ("http://127.0.0.1/?state=SECRET", "http://127.0.0.1/?code=SECRET&state=s"):
             with pytest.raises(McpError) as caught:
                 await finish_login(client, wrong)
@@ -101,10 +94,8 @@ def test_no_traceback_holds_the_code_of_a_login() -> None:
             assert "finish_login" in {frame.name for frame in ours}
             assert "SECRET" not in str([frame.locals for frame in ours])
 
-    play(scene, lambda _: TwoStepLogin(MemoryStore()))
 
-
-def test_who_wants_to_log_in_is_asked_again() -> None:
+async def test_who_wants_to_log_in_is_asked_again() -> None:
     """Also within the 15 minutes in which nobody is asked unasked."""
     answers = [False, True]
 
@@ -113,7 +104,7 @@ def test_who_wants_to_log_in_is_asked_again() -> None:
             self.asked.append(request)
             return await self.yes(request) if answers.pop(0) else None
 
-    async def scene(client: Client, protected: Protected) -> None:
+    async with play(Hesitant) as (client, _):
         for _ in range(2):
             with pytest.raises(AuthorizationRequired):
                 await client.connect()
@@ -121,18 +112,13 @@ def test_who_wants_to_log_in_is_asked_again() -> None:
         await known_login(client).expect_login()
         await client.connect()
 
-    play(scene, Hesitant)
 
-
-def test_a_server_without_a_login() -> None:
-    async def main() -> None:
-        client = Client(Showcase().transport)
-        assert login_of(client) is None
-        error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
-        assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
-        with pytest.raises(UsageError, match="no login"):
-            known_login(client)
-        with pytest.raises(UsageError, match="no login"):
-            await finish_login(client, "http://x/?code=c&state=s")
-
-    asyncio.run(main())
+async def test_a_server_without_a_login() -> None:
+    client = Client(Showcase().transport)
+    assert login_of(client) is None
+    error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
+    assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
+    with pytest.raises(UsageError, match="no login"):
+        known_login(client)
+    with pytest.raises(UsageError, match="no login"):
+        await finish_login(client, "http://x/?code=c&state=s")

@@ -28,44 +28,34 @@ def fetch(url: str, path: str) -> Any:
         return json.load(response)
 
 
-def test_a_program_is_inspected_while_it_works() -> None:
+async def test_a_program_is_inspected_while_it_works() -> None:
     """F-SHOW-10: its own connection, and nothing of what it does changes."""
-
-    async def main() -> None:
-        showcase = Showcase()
-        async with Client(showcase.transport, protocol_version="2025-11-25") as client:
-            async with mcpclient.inspect(client) as inspector:
-                assert inspector.url.startswith("http://127.0.0.1:")
-                before = len(showcase.received)
-                state = await asyncio.to_thread(fetch, inspector.url, "/api/state")
-                assert len(showcase.received) == before
-                assert [item[2]["status"] for item in state["items"]] == ["connected"]
-            assert client.is_connected
-            with pytest.raises(urllib.error.URLError):
-                await asyncio.to_thread(fetch, inspector.url, "/api/state")
-
-    asyncio.run(main())
+    showcase = Showcase()
+    async with Client(showcase.transport, protocol_version="2025-11-25") as client:
+        async with mcpclient.inspect(client) as inspector:
+            assert inspector.url.startswith("http://127.0.0.1:")
+            before = len(showcase.received)
+            state = await asyncio.to_thread(fetch, inspector.url, "/api/state")
+            assert len(showcase.received) == before
+            assert [item[2]["status"] for item in state["items"]] == ["connected"]
+        assert client.is_connected
+        with pytest.raises(urllib.error.URLError):
+            await asyncio.to_thread(fetch, inspector.url, "/api/state")
 
 
-def test_without_with() -> None:
-    async def main() -> None:
-        inspector = await inspect(Client("http://127.0.0.1:1/mcp"), token="a-very-long-token")
-        assert inspector.url.endswith("/#t=a-very-long-token")
-        await inspector.close()
-        await inspector.close()
-
-    asyncio.run(main())
+async def test_without_with() -> None:
+    inspector = await inspect(Client("http://127.0.0.1:1/mcp"), token="a-very-long-token")
+    assert inspector.url.endswith("/#t=a-very-long-token")
+    await inspector.close()
+    await inspector.close()
 
 
-def test_every_server_is_connected_where_that_is_asked_for() -> None:
-    async def main() -> None:
-        scene = Scene()
-        async with scene.inspector as inspector:
-            inspector.connect_all()
-            await until(lambda: scene.client.is_connected)
-        assert not scene.client.is_connected
-
-    asyncio.run(main())
+async def test_every_server_is_connected_where_that_is_asked_for() -> None:
+    scene = Scene()
+    async with scene.inspector as inspector:
+        inspector.connect_all()
+        await until(lambda: scene.client.is_connected)
+    assert not scene.client.is_connected
 
 
 def test_what_can_be_inspected(tmp_path: Path) -> None:
@@ -80,16 +70,13 @@ def test_what_can_be_inspected(tmp_path: Path) -> None:
             source_of(other)
 
 
-def test_recordings_have_nothing_to_connect(tmp_path: Path) -> None:
+async def test_recordings_have_nothing_to_connect(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_text('{"transcript": 1, "transport": "stdio", "target": "x"}\n')
 
-    async def main() -> None:
-        async with inspect(Recording(path)) as inspector:
-            inspector.connect_all()
-            assert not inspector.room._connecting._tasks
-
-    asyncio.run(main())
+    async with inspect(Recording(path)) as inspector:
+        inspector.connect_all()
+        assert not inspector.room._connecting._tasks
 
 
 @pytest.mark.parametrize(

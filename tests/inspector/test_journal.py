@@ -80,18 +80,15 @@ def test_it_is_searched_by_text_and_lane() -> None:
     assert find("", ["server"], after=4_998) == [4999, 5000]
 
 
-def test_searching_goes_on_where_records_are_dropped_meanwhile() -> None:
-    async def main() -> None:
-        journal = filled(4_000, most_records=4_100)
-        searching = asyncio.ensure_future(journal.find("tick", ["server"], -1))
-        await asyncio.sleep(0)
-        for number in range(4_001, 9_000):
-            journal.append(line(number))
-        found = await searching
-        assert found == sorted(set(found))
-        assert found[-1] == 8_999
-
-    asyncio.run(main())
+async def test_searching_goes_on_where_records_are_dropped_meanwhile() -> None:
+    journal = filled(4_000, most_records=4_100)
+    searching = asyncio.ensure_future(journal.find("tick", ["server"], -1))
+    await asyncio.sleep(0)
+    for number in range(4_001, 9_000):
+        journal.append(line(number))
+    found = await searching
+    assert found == sorted(set(found))
+    assert found[-1] == 8_999
 
 
 def test_changed_lists_are_counted() -> None:

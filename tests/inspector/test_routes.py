@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import json
-from collections.abc import Awaitable
-from typing import Any, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -49,18 +49,15 @@ class Page:
         return json.loads(response.body)
 
 
-def play(work: Callable[[Page], Awaitable[Any]], allow: str = "call") -> None:
-    async def main() -> None:
-        async with Scene() as scene:
-            await work(Page(scene, allow))
-
-    asyncio.run(main())
+@asynccontextmanager
+async def play(allow: str = "call") -> AsyncIterator[Page]:
+    async with Scene() as scene:
+        yield Page(scene, allow)
 
 
-def test_the_empty_page_is_for_everybody_and_nothing_else() -> None:
+async def test_the_empty_page_is_for_everybody_and_nothing_else() -> None:
     """F-SHOW-10: no answer without the token."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         shell = await page.ask("GET", "/", token="")
         assert shell.status == 200
         assert "nonce-" in shell.headers["Content-Security-Policy"]
@@ -70,13 +67,10 @@ def test_the_empty_page_is_for_everybody_and_nothing_else() -> None:
             for token in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), f" {TOKEN}"):
                 assert (await page.ask("GET", path, token=token)).status == 401
 
-    play(work)
 
-
-def test_the_token_counts_in_its_header_only() -> None:
+async def test_the_token_counts_in_its_header_only() -> None:
     """F-SHOW-10: not in a query, not in a cookie, where other sites' pages could have it sent."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         for pairs in (
             [],
             [("Cookie", f"token={TOKEN}; Authorization=Bearer {TOKEN}")],
@@ -90,35 +84,28 @@ def test_the_token_counts_in_its_header_only() -> None:
             refused = page._routes.refusal_of(request)
             assert refused is not None and refused.status == 401
 
-    play(work)
 
-
-def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_token_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: how long it takes tells nobody how much of a guess was right."""
     monkeypatch.setattr(hmac, "compare_digest", lambda one, other: False)
 
-    async def work(page: Page) -> None:
+    async with play() as page:
         assert (await page.ask("GET", "/api/state")).status == 401
 
-    play(work)
 
-
-def test_paths_and_methods_that_there_are_not() -> None:
-    async def work(page: Page) -> None:
+async def test_paths_and_methods_that_there_are_not() -> None:
+    async with play() as page:
         assert (await page.ask("GET", "/api/nothing")).status == 404
         refused = await page.ask("GET", "/api/request")
         assert (refused.status, refused.headers["Allow"]) == (405, "POST")
         for method in ("HEAD", "OPTIONS", "POST", "PUT", "DELETE", "TRACE"):
             assert (await page.ask(method, "/", token="")).status == 405
 
-    play(work)
-
 
 @pytest.mark.parametrize(("allow", "refused"), [("look", {"call", "add"}), ("call", {"add"})])
-def test_what_changes_something_needs_leave(allow: str, refused: set[str]) -> None:
+async def test_what_changes_something_needs_leave(allow: str, refused: set[str]) -> None:
     """F-SHOW-10: each route says what it needs, and all that take a body change something."""
-
-    async def work(page: Page) -> None:
+    async with play(allow) as page:
         for path, methods in module._ROUTES.items():
             for method, (_, needed) in methods.items():
                 assert (needed == "look") == (method == "GET")
@@ -127,8 +114,6 @@ def test_what_changes_something_needs_leave(allow: str, refused: set[str]) -> No
                 found = page._routes.refusal_of(request)
                 assert (found is not None) == (needed in refused), path
                 assert found is None or found.status == 403
-
-    play(work, allow)
 
 
 @pytest.mark.parametrize(
@@ -142,15 +127,13 @@ def test_what_changes_something_needs_leave(allow: str, refused: set[str]) -> No
         ("add", "/api/add", 400),
     ],
 )
-def test_what_is_allowed(allow: str, path: str, status: int) -> None:
-    async def work(page: Page) -> None:
+async def test_what_is_allowed(allow: str, path: str, status: int) -> None:
+    async with play(allow) as page:
         await page.post(path, {"server": page.scene.name}, status)
 
-    play(work, allow)
 
-
-def test_the_state_tells_servers_and_the_wire() -> None:
-    async def work(page: Page) -> None:
+async def test_the_state_tells_servers_and_the_wire() -> None:
+    async with play() as page:
         state = await page.get("/api/state")
         assert state["allow"] == "call"
         (item,) = [item for item in state["items"] if item[0] == "server"]
@@ -161,11 +144,11 @@ def test_the_state_tells_servers_and_the_wire() -> None:
         assert wire["next"] == len(wire["rows"]) == 4
         assert wire["rows"][1][4] == "initialize"
 
-    play(work)
 
-
-def test_news_come_as_a_stream_from_where_it_was_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(page: Page) -> None:
+async def test_news_come_as_a_stream_from_where_it_was_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with play() as page:
         page.scene.inspector.room.observe()
         monkeypatch.setattr(module, "_INTERVAL", 0.001)
         response = await page.ask("GET", "/api/events")
@@ -184,11 +167,9 @@ def test_news_come_as_a_stream_from_where_it_was_left(monkeypatch: pytest.Monkey
         assert (await stream.__anext__()).startswith(b": ")
         await stream.aclose()
 
-    play(work)
 
-
-def test_what_a_page_has_seen_already_is_not_told_again() -> None:
-    async def work(page: Page) -> None:
+async def test_what_a_page_has_seen_already_is_not_told_again() -> None:
+    async with play() as page:
         page.scene.inspector.room.observe()
         version = page.scene.inspector.room.board.version
         headers = Headers([("Authorization", f"Bearer {TOKEN}"), ("Last-Event-ID", str(version))])
@@ -198,11 +179,9 @@ def test_what_a_page_has_seen_already_is_not_told_again() -> None:
         assert json.loads(first.partition("data: ")[2])["items"] == []
         await stream.aclose()
 
-    play(work)
 
-
-def test_a_call_and_what_came_of_it() -> None:
-    async def work(page: Page) -> None:
+async def test_a_call_and_what_came_of_it() -> None:
+    async with play() as page:
         params = {"name": "echo", "arguments": {"message": "hi"}}
         wanted = {"server": page.scene.name, "method": "tools/call", "params": params}
         name = (await page.post("/api/request", wanted))["id"]
@@ -212,20 +191,16 @@ def test_a_call_and_what_came_of_it() -> None:
         assert await page.post("/api/cancel", {"id": name}) == {}
         await page.get("/api/call", 400, id="99")
 
-    play(work)
-
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, {"server": "other"}, {}])
-def test_a_request_that_is_none(body: Any) -> None:
-    async def work(page: Page) -> None:
+async def test_a_request_that_is_none(body: Any) -> None:
+    async with play() as page:
         error = (await page.post("/api/request", body, 400))["error"]
         assert error["type"] == "UsageError"
 
-    play(work)
 
-
-def test_questions_are_answered() -> None:
-    async def work(page: Page) -> None:
+async def test_questions_are_answered() -> None:
+    async with play() as page:
         call = {"server": page.scene.name, "method": "tools/call", "params": {"name": "ask_user"}}
         name = (await page.post("/api/request", call))["id"]
         room = page.scene.inspector.room
@@ -238,11 +213,9 @@ def test_questions_are_answered() -> None:
         assert "'color': 'green'" in text
         await page.post("/api/answer", {"id": "1", "answer": answer}, 400)
 
-    play(work)
 
-
-def test_the_wire_row_by_row_and_record_by_record() -> None:
-    async def work(page: Page) -> None:
+async def test_the_wire_row_by_row_and_record_by_record() -> None:
+    async with play() as page:
         name = page.scene.name
         rows = (await page.get("/api/rows", server=name, first=1, count=2))["rows"]
         assert [row[0] for row in rows] == [1, 2]
@@ -255,30 +228,25 @@ def test_the_wire_row_by_row_and_record_by_record() -> None:
         found = await page.get("/api/find", server=name, lanes="server", after=3)
         assert found == {"numbers": [], "searched": 3}
 
-    play(work)
 
-
-def test_a_long_wire_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_long_wire_is_told_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: the end of it unasked, and not more than so much at a time."""
     monkeypatch.setattr(module, "_TAIL", 2)
     monkeypatch.setattr(module, "_MAX_ROWS", 3)
 
-    async def work(page: Page) -> None:
+    async with play() as page:
         name = page.scene.name
         wire = (await page.get("/api/state"))["wire"][name]
         assert [row[0] for row in wire["rows"]] == [2, 3]
         rows = (await page.get("/api/rows", server=name, first=0, count=100))["rows"]
         assert [row[0] for row in rows] == [0, 1, 2]
 
-    play(work)
 
-
-def test_what_comes_during_a_search_is_searched_the_next_time(
+async def test_what_comes_during_a_search_is_searched_the_next_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-SHOW-10: the page asks again from where it was told that the search has ended."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         journal = page.scene.inspector.room.watch(page.scene.name).journal
 
         async def find(*arguments: Any, **chosen: str) -> list[int]:
@@ -290,13 +258,10 @@ def test_what_comes_during_a_search_is_searched_the_next_time(
         assert found["searched"] == 3
         assert journal.next > 4
 
-    play(work)
 
-
-def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: the session is ended with the token that it had."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         connected: list[bool] = []
 
         class Login:
@@ -307,21 +272,17 @@ def test_who_logs_out_is_disconnected_first(monkeypatch: pytest.MonkeyPatch) -> 
         await page.post("/api/logout", {"server": page.scene.name})
         assert connected == [False]
 
-    play(work)
 
-
-def test_the_session_is_a_transcript() -> None:
-    async def work(page: Page) -> None:
+async def test_the_session_is_a_transcript() -> None:
+    async with play() as page:
         response = await page.ask("GET", "/api/transcript", server=page.scene.name)
         assert isinstance(response.body, bytes)
         (transcript,) = read_transcripts(response.body.decode().splitlines(keepends=True))
         assert len(transcript.records) == 3
 
-    play(work)
 
-
-def test_lists_and_calls_to_compare() -> None:
-    async def work(page: Page) -> None:
+async def test_lists_and_calls_to_compare() -> None:
+    async with play() as page:
         name = page.scene.name
         lists = await page.get("/api/lists", server=name, fresh="1")
         assert len(lists["tools"]) == 16
@@ -331,11 +292,9 @@ def test_lists_and_calls_to_compare() -> None:
         assert calls[0]["method"] == "initialize"
         assert calls[0]["outcome"]["serverInfo"]["name"] == "showcase"
 
-    play(work)
 
-
-def test_servers_are_connected_added_and_told_of_roots() -> None:
-    async def work(page: Page) -> None:
+async def test_servers_are_connected_added_and_told_of_roots() -> None:
+    async with play("add") as page:
         name = page.scene.name
         roots = {"server": name, "roots": [{"uri": "file:///here"}]}
         await page.post("/api/roots", roots)
@@ -349,8 +308,6 @@ def test_servers_are_connected_added_and_told_of_roots() -> None:
         assert not page.scene.client.is_connected
         assert page.scene.showcase.received[-1]["method"] != "tools/call"
 
-    play(work, "add")
-
 
 def test_no_secret_in_the_request_is_shown_by_it() -> None:
     """F-AUTH-12"""
@@ -362,10 +319,9 @@ def test_any_text_can_be_told() -> None:
     assert b"\\ud800" in bytes(module._json({"text": "\ud800"}).body)  # type: ignore[arg-type]
 
 
-def test_numbers_that_json_lacks_are_marked() -> None:
+async def test_numbers_that_json_lacks_are_marked() -> None:
     """F-SHOW-14: a browser could not read the rest either."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         journal = page.scene.inspector.room.watch(page.scene.name).journal
         message = {"jsonrpc": "2.0", "method": "notifications/x", "params": {"a": [float("-inf")]}}
         journal.append(
@@ -374,31 +330,23 @@ def test_numbers_that_json_lacks_are_marked() -> None:
         record = await page.get("/api/record", server=page.scene.name, number=journal.next - 1)
         assert record["message"]["params"] == {"a": ["\ue000-Infinity"]}
 
-    play(work)
 
-
-def test_an_agreement_is_a_request_of_this_page_and_of_no_other() -> None:
+async def test_an_agreement_is_a_request_of_this_page_and_of_no_other() -> None:
     """F-SHOW-14, F-SAFE-5: never by GET, never without the token, never where it may only look."""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         name = page.scene.name
         body = {"server": name, "sha256": "0" * 64}
         assert (await page.ask("GET", "/api/approve", server=name, sha256="0" * 64)).status == 405
         assert (await page.ask("POST", "/api/approve", body, token="other" * 6)).status == 401
         assert "no server here needs approval" in str(await page.post("/api/approve", body, 400))
         assert "no server here" in str(await page.get("/api/sheet", 400, server=name))
-
-    async def looking(page: Page) -> None:
+    async with play("look") as page:
         assert (await page.ask("POST", "/api/approve", {})).status == 403
 
-    play(work)
-    play(looking, "look")
 
-
-def test_lines_of_stderr_and_http_requests_are_told() -> None:
+async def test_lines_of_stderr_and_http_requests_are_told() -> None:
     """F-SHOW-14"""
-
-    async def work(page: Page) -> None:
+    async with play() as page:
         name = page.scene.name
         journal = page.scene.inspector.room.watch(name).journal
         about = {"time": 1, "direction": "received"}
@@ -408,5 +356,3 @@ def test_lines_of_stderr_and_http_requests_are_told() -> None:
         block = await page.get("/api/block", server=name, number=number)
         assert block == {"lines": ["a", "  b"]}
         assert await page.get("/api/exchanges", server=name) == {"exchanges": []}
-
-    play(work)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
 
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.shell.shell import Shell
 from mcpclient.client.connection.targets import Target
 from mcpclient.manager.manager import Manager
 from tests.cli.in_process import ServerInProcess
-
-T = TypeVar("T")
 
 
 class Typed:
@@ -36,11 +34,11 @@ class Typed:
 class World:
     """A shell, and what stands on its two streams."""
 
-    def __init__(self, manager: Manager, lines: Typed, history: str | None) -> None:
+    def __init__(self, manager: Manager, lines: Typed) -> None:
         self.out, self.errors = io.StringIO(), io.StringIO()
         self.manager = manager
         self.screen = Screen(self.out, self.errors, {})
-        self.shell = Shell(manager, self.screen, history=history, lines=lines)
+        self.shell = Shell(manager, self.screen, lines=lines)
 
     async def run(self, *lines: str) -> list[str]:
         """Return the texts of lines that go well."""
@@ -58,23 +56,14 @@ class World:
         return outcome.exit_code, outcome.text
 
 
-def in_shell(
-    work: Callable[[World], Awaitable[T]],
+@asynccontextmanager
+async def in_shell(
     *,
     answers: Mapping[str, Mapping[str, Any]] | None = None,
     servers: Mapping[str, Target] | None = None,
     lines: Typed | None = None,
-    history: str | None = None,
-    **options: Any,
-) -> T:
-    """Return what ``work`` does in a shell on the demo server, or on other servers."""
-
-    async def run() -> T:
-        if servers is None:
-            named: Mapping[str, Target] = {"demo": ServerInProcess(answers)}
-        else:
-            named = servers
-        async with Manager(named, **options) as manager:
-            return await work(World(manager, lines or Typed([]), history))
-
-    return asyncio.run(run())
+) -> AsyncIterator[World]:
+    """A shell on the demo server, or on other servers."""
+    named = {"demo": ServerInProcess(answers)} if servers is None else servers
+    async with Manager(named) as manager:
+        yield World(manager, lines or Typed([]))

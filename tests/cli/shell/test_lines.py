@@ -88,19 +88,15 @@ def test_plain_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
     assert capsys.readouterr() == ("", "> \n> > \n")
 
 
-def test_lines_of_a_script() -> None:
+async def test_lines_of_a_script() -> None:
     """F-SHOW-5: one after the other, whatever ends them."""
-
-    async def main() -> None:
-        script = ScriptLines(io.StringIO("tools\r\n\nlast"))
-        assert [await script.read("") for _ in range(4)] == ["tools", "", "last", None]
-        script.interrupt()
-        assert await ScriptLines(None).read("") is None
-        undecodable = io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8")
-        with pytest.raises(UsageError, match="cannot read the lines"):
-            await ScriptLines(undecodable).read("")
-
-    asyncio.run(main())
+    script = ScriptLines(io.StringIO("tools\r\n\nlast"))
+    assert [await script.read("") for _ in range(4)] == ["tools", "", "last", None]
+    script.interrupt()
+    assert await ScriptLines(None).read("") is None
+    undecodable = io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8")
+    with pytest.raises(UsageError, match="cannot read the lines"):
+        await ScriptLines(undecodable).read("")
 
 
 def test_the_lines_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,14 +14,13 @@ from hypothesis import strategies as st
 from mcpclient.cli.shell.shell import Shell, history_file
 from mcpclient.net.paths import state_folder
 from tests.cli.in_process import ServerInProcess
-from tests.cli.shell.in_shell import Typed, World, in_shell
+from tests.cli.shell.in_shell import Typed, in_shell
 from tests.support.properties import examples
 
 
-def test_a_tools_name_is_a_command() -> None:
+async def test_a_tools_name_is_a_command() -> None:
     """F-SHOW-5: its result is `_`, and parts of it can be looked at."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         texts = await world.run(
             'echo message="hi there"', "_.text", "add a=1 b=2", '_.structured["sum"]', "_.is_error"
         )
@@ -29,13 +28,10 @@ def test_a_tools_name_is_a_command() -> None:
         assert await world.run("call echo message=call", "demo.echo message=dot") == ["call", "dot"]
         assert json.loads((await world.run("_"))[0])["content"][0]["text"] == "dot"
 
-    in_shell(work)
 
-
-def test_what_a_server_offers() -> None:
+async def test_what_a_server_offers() -> None:
     """F-SHOW-5, F-SHOW-1: the commands of the command line, on the server in use."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         assert "count" in (await world.run("tools"))[0]
         assert "demo-server" in (await world.run("info"))[0]
         assert "demo://readme" in (await world.run("resources"))[0]
@@ -49,13 +45,10 @@ def test_what_a_server_offers() -> None:
         assert "fail unless" in (await world.run("help expect"))[0]
         assert "demo" in (await world.run("servers"))[0]
 
-    in_shell(work)
 
-
-def test_failures_have_the_exit_codes_of_the_command_line() -> None:
+async def test_failures_have_the_exit_codes_of_the_command_line() -> None:
     """F-SHOW-5, F-SHOW-2: 1 a tool failed, 2 usage, 5 the server refused."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         assert await world.fail("fail reason='no paper'") == (1, "no paper")
         assert (await world.run("_.is_error")) == ["true"]
         assert (await world.fail("fail reason="))[1] == "the tool failed without a message"
@@ -78,34 +71,25 @@ def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             assert (code, problem in text) == (2, True), (line, text)
         assert (await world.fail("read demo://nothing"))[0] == 5
 
-    in_shell(work)
 
-
-def test_nothing_is_there_before_the_first_result() -> None:
+async def test_nothing_is_there_before_the_first_result() -> None:
     """F-SHOW-5"""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         assert "no result yet" in (await world.fail("_.text"))[1]
         assert "no result yet" in (await world.fail("expect text"))[1]
 
-    in_shell(work)
 
-
-def test_a_line_can_be_a_test() -> None:
+async def test_a_line_can_be_a_test() -> None:
     """F-SHOW-5: exit code 1, and what was there instead."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         await world.run("add a=1 b=2", "expect structured.sum == 3", "expect not is_error")
         code, text = await world.fail("expect structured.sum == 4")
         assert (code, text) == (1, "expected structured.sum == 4, and structured.sum is 3")
 
-    in_shell(work)
 
-
-def test_calls_in_the_background() -> None:
+async def test_calls_in_the_background() -> None:
     """F-SHOW-5: by number; their end is told; one can be cancelled, and its result taken."""
-
-    async def work(world: World) -> None:
+    async with in_shell(lines=Typed([], is_interactive=True)) as world:
         assert await world.run("count to=2 seconds=0 &") == ["[1]"]
         assert await world.run("wait 1", "_.text") == ["1 2", "1 2"]
         assert "[1] count to=2 seconds=0 &: 1 2" in world.errors.getvalue()
@@ -123,13 +107,10 @@ def test_calls_in_the_background() -> None:
         await world.run("count to=100 seconds=100 &")
         assert await world.shell.run() == 0
 
-    in_shell(work, lines=Typed([], is_interactive=True))
 
-
-def test_several_servers() -> None:
+async def test_several_servers() -> None:
     """F-SHOW-5, F-MANY-1: one is in use, and tools of others are called across."""
-
-    async def work(world: World) -> None:
+    async with in_shell(servers={"one": ServerInProcess(), "two": ServerInProcess()}) as world:
         assert "one *" in (await world.run("servers"))[0]
         assert await world.run("two.echo message=hi", "use two", "one.echo message=ho") == [
             *("hi", "", "ho")
@@ -138,57 +119,43 @@ def test_several_servers() -> None:
         assert "did you mean 'one.echo'?" in (await world.fail("one.ecko"))[1]
         assert world.shell.complete("one.ec", 6) == ["one.echo "]
 
-    in_shell(work, servers={"one": ServerInProcess(), "two": ServerInProcess()})
 
-
-def test_without_a_server() -> None:
+async def test_without_a_server() -> None:
     """F-SHOW-5"""
-
-    async def work(world: World) -> None:
+    async with in_shell(servers={}) as world:
         assert (await world.fail("tools"))[0] == 2
         assert "there is no server" in (await world.fail("echo"))[1]
         assert world.shell.complete("to", 2)
         assert await world.shell.run() == 0
 
-    in_shell(work, servers={})
-
 
 # Scripts, and somebody who types
 
 
-def test_a_script_stops_at_its_first_failure() -> None:
+async def test_a_script_stops_at_its_first_failure() -> None:
     """F-SHOW-5: with the exit code and the number of the line."""
     lines = Typed(["# smoke", "echo message=hi", "expect text == ho", "echo message=never"])
 
-    async def work(world: World) -> None:
+    async with in_shell(lines=lines) as world:
         assert await world.shell.run() == 1
         assert world.out.getvalue() == "hi\n"
         said = 'line 3: expect text == ho\nexpected text == ho, and text is "hi"\n'
         assert world.errors.getvalue() == said
 
-    in_shell(work, lines=lines)
 
-
-def test_a_script_that_goes_well() -> None:
+async def test_a_script_that_goes_well() -> None:
     """F-SHOW-5: `quit` ends it; what is in the background is waited for."""
-
-    async def work(world: World) -> None:
+    async with in_shell(lines=Typed(["count to=3 seconds=0 &"])) as world:
         assert await world.shell.run() == 0
         assert world.out.getvalue() == "[1]\n"
         assert "1 2 3" in world.errors.getvalue()
 
-    in_shell(work, lines=Typed(["count to=3 seconds=0 &"]))
-
-    async def quits(world: World) -> None:
+    async with in_shell(lines=Typed(["quit", "echo message=never"])) as world:
         assert await world.shell.run() == 0
         assert world.out.getvalue() == ""
 
-    in_shell(quits, lines=Typed(["quit", "echo message=never"]))
-
-    async def fails(world: World) -> None:
+    async with in_shell(lines=Typed(["nope &"])) as world:
         assert await world.shell.run() == 2
-
-    in_shell(fails, lines=Typed(["nope &"]))
 
 
 class Unusual(BaseException):
@@ -196,7 +163,7 @@ class Unusual(BaseException):
 
 
 @pytest.mark.parametrize("kind", [ValueError, Unusual])
-def test_any_error_is_a_failure_of_the_call_in_the_background(
+async def test_any_error_is_a_failure_of_the_call_in_the_background(
     kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-SHOW-5: also one of a hook that is none of the library's; the shell goes on."""
@@ -206,7 +173,7 @@ def test_any_error_is_a_failure_of_the_call_in_the_background(
 
     monkeypatch.setattr("mcpclient.cli.shell.shell.call_tool", fail)
 
-    async def work(world: World) -> None:
+    async with in_shell(lines=Typed(["echo message=hi &"])) as world:
         assert await world.run("echo message=hi &", "wait") == ["[1]", ""]
         said = f"[1] echo message=hi &: error: {kind.__name__}: no"
         assert said in world.errors.getvalue()
@@ -215,10 +182,8 @@ def test_any_error_is_a_failure_of_the_call_in_the_background(
         assert (code, f"call 1 ended with {kind.__name__}: no" in text) == (2, True)
         assert await world.shell.run() == 1
 
-    in_shell(work, lines=Typed(["echo message=hi &"]))
 
-
-def test_any_error_is_a_failure_of_the_call_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_any_error_is_a_failure_of_the_call_in_front(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: one message, and whoever types goes on."""
 
     async def fail(*_: object) -> None:
@@ -227,33 +192,29 @@ def test_any_error_is_a_failure_of_the_call_in_front(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("mcpclient.cli.shell.shell.call_tool", fail)
     lines = Typed(["echo message=hi", "server"], is_interactive=True)
 
-    async def work(world: World) -> None:
+    async with in_shell(lines=lines) as world:
         assert await world.shell.run() == 0
         assert world.errors.getvalue().count("error: ValueError: no") == 1
         assert "\x1b" not in world.errors.getvalue()
         assert len(lines.prompts) == 3
 
-    in_shell(work, lines=lines)
 
-
-def test_somebody_who_types_goes_on() -> None:
+async def test_somebody_who_types_goes_on() -> None:
     """F-SHOW-5: after a failure; the prompt names the server in use."""
     lines = Typed(["nope", "echo message=hi"], is_interactive=True)
 
-    async def work(world: World) -> None:
+    async with in_shell(lines=lines) as world:
         assert await world.shell.run() == 0
         assert world.out.getvalue() == "hi\n"
         assert "no command or tool 'nope'" in world.errors.getvalue()
         assert lines.prompts == ["demo> "] * 3
 
-    in_shell(work, lines=lines)
 
-
-def test_ctrl_c_cancels_the_call_in_front_only() -> None:
+async def test_ctrl_c_cancels_the_call_in_front_only() -> None:
     """F-SHOW-5: what is in the background goes on; at the prompt the line is begun anew."""
     lines = Typed(["count to=100 seconds=100 &", "count to=99 seconds=1"], is_interactive=True)
 
-    async def work(world: World) -> None:
+    async with in_shell(lines=lines) as world:
         shell, seen = world.shell, []
 
         def press(progress: object) -> None:
@@ -268,18 +229,14 @@ def test_ctrl_c_cancels_the_call_in_front_only() -> None:
         shell._interrupt(lines)
         assert lines.interrupted == 1
 
-    in_shell(work, lines=lines)
 
-
-def test_text_of_a_server_is_escaped() -> None:
+async def test_text_of_a_server_is_escaped() -> None:
     """F-SHOW-5, F-SHOW-3"""
     result = {"content": [{"type": "text", "text": "\x1b[2Jhi"}]}
 
-    async def work(world: World) -> None:
+    async with in_shell(answers={"tools/call": result}) as world:
         texts = await world.run("echo message=x", "_.text", "_.content[0].raw.text", "_")
         assert all("\x1b" not in text and "hi" in text for text in texts)
-
-    in_shell(work, answers={"tools/call": result})
 
 
 COMMANDS = (
@@ -294,22 +251,19 @@ COMMAND = st.sampled_from(COMMANDS.split(" "))
 WORD = st.sampled_from(WORDS.split(" ")) | st.text(max_size=5)
 
 
-def test_arguments_do_not_come_from_where_the_lines_come() -> None:
+async def test_arguments_do_not_come_from_where_the_lines_come() -> None:
     """F-SHOW-5: else they would be the lines that follow."""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         for line in ("echo -", "prompt haiku -", "complete haiku mood c -"):
             assert "come from stdin" in (await world.fail(line))[1]
         await world.run("complete haiku mood -")
 
-    in_shell(work)
 
-
-def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: whatever is typed, the outcome has a text and an exit code."""
     monkeypatch.chdir(tmp_path)
 
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         loop = asyncio.get_running_loop()
 
         @examples(60, suppress_health_check=list(HealthCheck))
@@ -323,8 +277,6 @@ def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         await loop.run_in_executor(None, check)
         await world.shell._run_out(cancel=True)
 
-    in_shell(work)
-
 
 # A password at the wrong prompt, and calls of tools whose secrets are not known.
 UNKNOWN_LINES = [
@@ -333,31 +285,28 @@ UNKNOWN_LINES = [
 ]
 
 
-def test_the_history_is_kept_for_this_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_history_is_kept_for_this_user(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-SHOW-5, F-SAFE-6: the history is a file of this user; it has no secrets."""
     for name in ("XDG_STATE_HOME", "LOCALAPPDATA", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
     typed = ["echo message=hi", "add password=hunter2 a=1", *UNKNOWN_LINES, "help", "_ "]
     lines = Typed(typed, is_interactive=True)
 
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         shell = Shell(world.manager, world.screen, lines=lines, history=history_file())
         assert await shell.run() == 0
         kept = (state_folder(os.environ) / "shell_history").read_text()
         assert kept == "echo message=hi\nadd password= a=1\nhelp\n_\n"
 
-    in_shell(work)
 
-
-def test_what_a_built_in_needs_is_said() -> None:
+async def test_what_a_built_in_needs_is_said() -> None:
     """F-SHOW-5"""
-
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         assert "usage: call" in (await world.fail("call"))[1]
         assert "write the arguments, or @FILE" in (await world.fail("echo -"))[1]
         assert "echo" in (await world.run("tool echo"))[0]
         assert "echo" in (await world.run("tools *ec*"))[0]
         assert await world.run("tools echo") == await world.run("tool echo")
         assert "did you mean 'echo'?" in (await world.fail("tools ecko"))[1]
-
-    in_shell(work)

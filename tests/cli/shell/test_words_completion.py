@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mcpclient.cli.shell.commands import Session
 from mcpclient.cli.shell.words import candidates, fitting, parse_line, typing_at
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
-from tests.cli.shell.in_shell import World, in_shell
+from tests.cli.shell.in_shell import in_shell
 
 PAINT = Tool(
     {
@@ -143,10 +143,10 @@ def test_no_line_crashes_completion(line: str, cursor: int) -> None:
     candidates(typing_at(line, cursor), KNOWN, COMMANDS)
 
 
-def test_the_server_is_asked() -> None:
+async def test_the_server_is_asked() -> None:
     """F-SHOW-5, F-API-5: for the arguments of prompts, with what is known of the others."""
+    async with in_shell() as world:
 
-    async def work(world: World) -> None:
         async def suggested(line: str) -> list[str]:
             return [each.rstrip() for each in await world.shell.suggest(line, len(line))]
 
@@ -156,15 +156,13 @@ def test_the_server_is_asked() -> None:
         assert await suggested("read demo://r") == ["demo://readme"]
         assert await suggested("count to=5 sec") == ["seconds="]
 
-    in_shell(work)
 
-
-def test_an_editor_in_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_editor_in_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: gets words to put in behind the last space."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my notes").touch()
 
-    async def work(world: World) -> None:
+    async with in_shell() as world:
         loop = asyncio.get_running_loop()
         complete = world.shell._editing(loop)
 
@@ -176,16 +174,11 @@ def test_an_editor_in_another_thread(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert await words("prompt haiku mood=") == ["mood=calm ", "mood=cheerful ", "mood=gloomy "]
         assert await words("echo '@my n") == ['notes" ']
 
-    in_shell(work)
 
-
-def test_a_server_that_has_no_prompts() -> None:
+async def test_a_server_that_has_no_prompts() -> None:
     """F-SHOW-5: is no trouble for who types."""
-
-    async def work(world: World) -> None:
+    async with in_shell(answers={"prompts/list": {"code": -32603, "message": "broken"}}) as world:
         assert await world.shell.suggest("prompt h", 8) == []
-
-    in_shell(work, answers={"prompts/list": {"code": -32603, "message": "broken"}})
 
 
 HOSTILE = [
