@@ -35,7 +35,7 @@ APART = {
     "tests/client/connection/test_applications_routes.py:Server": "looks like a Python SDK server",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
-    "tests/cli/test_mistakes.py:Endpoint": "answers each request with the same bytes",
+    "tests/cli/odd_servers.py:Endpoint": "answers each request with the same bytes",
     "tests/client/connection/test_opening_eras.py:SdkServer": "opens as one SDK does, and no more",
     # What plays, records, measures or manages servers
     "conformance/capture/taps/http.py:_Peer": "one side of a connection that is recorded",
