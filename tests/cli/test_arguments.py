@@ -66,12 +66,6 @@ def test_a_schema_that_contains_itself_is_read_once() -> None:
     assert type_of(itself, itself) == "integer"
 
 
-def test_several_arguments() -> None:
-    """F-SHOW-2"""
-    assert read(["a=1", "b=two"]) == {"a": 1, "b": "two"}
-    assert read([]) == {}
-
-
 def test_values_from_files(tmp_path: Path) -> None:
     """F-SHOW-2: text stays text, even if it looks like a number, unless JSON is asked for."""
     file = tmp_path / "value"
@@ -86,6 +80,7 @@ def test_all_arguments_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     file = tmp_path / "arguments.json"
     file.write_text('{"a": "ü"}', "utf-8")
     monkeypatch.setattr("sys.stdin", io.StringIO('{"a": 2}'))
+    assert read([]) == {}
     assert read(['{"a": "="}']) == {"a": "="}
     assert read([f"@{file}"]) == {"a": "ü"}
     assert read(["-"]) == {"a": 2}
@@ -115,28 +110,20 @@ def test_what_is_wrong_is_told(words: list[str], reason: str) -> None:
         read(words)
 
 
-def test_a_file_with_a_list_is_refused(tmp_path: Path) -> None:
-    """F-SHOW-2"""
-    file = tmp_path / "list.json"
-    file.write_text("[1]", "utf-8")
-    with pytest.raises(UsageError, match="a JSON object is needed"):
-        read([f"@{file}"])
-
-
-def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
-    """F-SHOW-2"""
-    file = tmp_path / "binary"
-    file.write_bytes(b"\xff\xfe")
-    with pytest.raises(UsageError, match="cannot read"):
-        read([f"a=@{file}"])
-
-
-def test_stdin_that_is_no_text_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_and_stdin_that_hold_no_arguments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-SHOW-2: an exit code and a sentence, not a traceback."""
-    binary = io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), "utf-8")
-    monkeypatch.setattr("sys.stdin", binary)
-    with pytest.raises(UsageError, match="cannot read stdin"):
-        read(["-"])
+    (tmp_path / "list.json").write_text("[1]", "utf-8")
+    (tmp_path / "binary").write_bytes(b"\xff\xfe")
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\xfe"), "utf-8"))
+    for word, reason in (
+        (f"@{tmp_path}/list.json", "a JSON object is needed"),
+        (f"a=@{tmp_path}/binary", "cannot read"),
+        ("-", "cannot read stdin"),
+    ):
+        with pytest.raises(UsageError, match=reason):
+            read([word])
 
 
 def test_arguments_of_prompts_are_strings() -> None:

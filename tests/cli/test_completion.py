@@ -42,8 +42,11 @@ ASK = {
 }
 
 
-def called(words: list[str]) -> argparse.Namespace:
-    return parser_of(command_named("call")).parse_args(words)
+def called(*words: str) -> argparse.Namespace:
+    """The options of a call of a tool; one word names no server."""
+    options = parser_of(command_named("call")).parse_args(words)
+    options.named = [*words[:-1]]
+    return options
 
 
 @pytest.fixture
@@ -142,6 +145,17 @@ def typed(shell: str, keys: list[str], environment: dict[str, str], folder: Path
         return session.shown
 
 
+def note_words(environment: dict[str, str], commands: str, folder: Path) -> None:
+    """Have these commands only write down their words, into the file ``given`` of the folder."""
+    program = Path(environment["PATH"].partition(os.pathsep)[0]) / "mcpclient"
+    program.write_text(
+        f"""#!/bin/sh
+case $1 in {commands}) shift; printf '%s\\n' "$@" >> "{folder}/given" ;;
+*) exec "{sys.executable}" -m mcpclient "$@" ;; esac
+"""
+    )
+
+
 @pytest.mark.slow
 @pytest.mark.needs_posix
 @pytest.mark.parametrize("kind", ["servers", "files"])
@@ -150,16 +164,9 @@ def test_a_name_that_is_completed_runs_nothing(
     shell: str, kind: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
     """F-SAFE-6: TAB in a cloned repository neither runs its names nor types a command."""
-    folder, bin_folder = tmp_path / "cloned", Path(environment["PATH"].partition(os.pathsep)[0])
+    folder = tmp_path / "cloned"
     folder.mkdir()
-    program = bin_folder / "mcpclient"
-    # What it is given as the target or as a file is written down.
-    program.write_text(
-        f"""#!/bin/sh
-case $1 in tools|call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
-*) exec "{sys.executable}" -m mcpclient "$@" ;; esac
-"""
-    )
+    note_words(environment, "tools|call", tmp_path)
     names = [name for _, name in HOSTILE.values()]
     if kind == "servers":
         servers = {name: {"command": "x"} for name in [*names, "-k", "--k=$(touch evil)"]}
@@ -197,18 +204,10 @@ def test_a_shell_completes_tools_arguments_and_values(
     shell: str, environment: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-SHOW-13, F-SAFE-6: of the tools that were listed last, without asking the server."""
-    program = Path(environment["PATH"].partition(os.pathsep)[0]) / "mcpclient"
-    program.write_text(
-        f"""#!/bin/sh
-case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
-*) exec "{sys.executable}" -m mcpclient "$@" ;; esac
-"""
-    )
+    note_words(environment, "call", tmp_path)
     monkeypatch.chdir(tmp_path)
-    remember(called(["x"]), [PAINT])  # of a server without a name
-    options = called(["demo", "paint"])
-    options.named = ["demo"]
-    remember(options, [PAINT])
+    remember(called("x"), [PAINT])  # of a server without a name
+    remember(called("demo", "paint"), [PAINT])
     keys = ["mcpclient call de", "\t", "pa", "\t", "co", "\t", "r", "\t", "\r"]
     seen = typed(shell, keys, environment, tmp_path)
     assert (tmp_path / "given").read_text().split() == ["demo", "paint", "colour=red"], seen
@@ -233,10 +232,8 @@ case $1 in call) shift; printf '%s\\n' "$@" >> "{tmp_path}/given" ;;
 @pytest.mark.usefixtures("nothing_configured")
 def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture) -> None:
     """F-SHOW-13: nothing where something is wrong, since the user is typing."""
-    options = called(["demo", "paint"])
-    options.named = ["demo"]
-    remember(options, [PAINT])
-    remember(options, [PAINT])
+    for _ in range(2):
+        remember(called("demo", "paint"), [PAINT])
     assert main(["__complete", *arguments]) == 0
     assert capsys.readouterr().out == found
 
@@ -245,9 +242,7 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
 def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """F-SHOW-13: and their tools are completed like those of others."""
     monkeypatch.setattr(session_sockets, "session_names", lambda environ: ["browser"])
-    options = called(["@browser", "paint"])
-    options.named = ["@browser"]
-    remember(options, [PAINT])
+    remember(called("@browser", "paint"), [PAINT])
     assert main(["__complete", "zsh", "mcpclient tools @"]) == 0
     assert main(["__complete", "zsh", "mcpclient call @browser p"]) == 0
     assert capsys.readouterr().out == "@browser\npaint\n"

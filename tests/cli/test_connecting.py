@@ -20,6 +20,8 @@ from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.entries.resolve import HeadersHelper
 
+URL = "https://a.example/mcp"
+
 
 def screen() -> Screen:
     return Screen(io.StringIO(), io.StringIO(), {})
@@ -95,12 +97,23 @@ def test_the_user_of_the_system() -> None:
         made(Server(["server"]), "--negotiate")
 
 
-def test_headers_are_collected() -> None:
-    """F-SHOW-1"""
-    words = ("--header", "X-One:  1 ", "--header", "Authorization: Bearer a:b")
-    options = options_of(Server("http://host/mcp"), *words)
-    assert options.headers == {"X-One": "1", "Authorization": "Bearer a:b"}
-    assert options.auth is None
+@pytest.mark.parametrize(
+    ("server", "words", "auth"),
+    [
+        (Server(["server"]), (), None),
+        (Server("unix:///socket"), (), None),
+        (Server(URL, {"auth": "configured"}), (), "configured"),
+        (Server(URL, {"headers": {"authorization": "Bearer of-the-file"}}), (), None),
+        (Server(URL), ("--header", "Authorization: Bearer a:b"), None),
+        (Server(URL, {"headers": {"X-Tenant": "a"}}), ("--header", "X-One:  1 "), OAuth),
+    ],
+)
+def test_who_the_user_is(server: Server, words: tuple[str, ...], auth: Any) -> None:
+    """F-AUTH-8, F-AUTH-13, F-SHOW-2: nobody is asked to log in where a token is given."""
+    options = options_of(server, *words)
+    assert options.auth == auth or type(options.auth) is auth
+    given = [word.split(": ", 1) for word in words[1:]]
+    assert all(options.headers[name] == value.strip() for name, value in given)
 
 
 def test_the_options_of_a_network() -> None:
@@ -109,26 +122,6 @@ def test_the_options_of_a_network() -> None:
     options = options_of(Server("https://host/mcp"), *words)
     assert (options.auth, options.network.verify) == ("t", False)
     assert options.network.proxies != options_of(Server("https://host/mcp")).network.proxies
-
-
-@pytest.mark.parametrize("target", [["server"], "unix:///socket"])
-def test_where_there_is_nothing_to_log_in_to(target: str | list[str]) -> None:
-    """F-AUTH-8"""
-    assert options_of(Server(target)).auth is None
-
-
-def test_who_the_user_is_may_be_configured() -> None:
-    """F-AUTH-13"""
-    server = Server("https://a.example/mcp", {"auth": "configured"})
-    assert options_of(server).auth == "configured"
-
-
-def test_who_the_user_is_may_be_a_header_of_the_configuration() -> None:
-    """F-AUTH-13, F-SHOW-2: nobody is asked to log in when the token of the file is refused."""
-    server = Server("https://a.example/mcp", {"headers": {"authorization": "Bearer of-the-file"}})
-    assert options_of(server).auth is None
-    other = Server("https://a.example/mcp", {"headers": {"X-Tenant": "a"}})
-    assert options_of(other).auth is not None
 
 
 @pytest.mark.parametrize(

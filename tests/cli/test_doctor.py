@@ -154,14 +154,10 @@ def test_what_is_wrong_with_a_url(
         expect(Found([f"http://{place}/mcp"], hint, check, code=code), capsys)
 
 
-def test_nothing_listens(capsys: Capture) -> None:
-    """F-SHOW-1"""
+def test_a_way_that_ends_early(capsys: Capture) -> None:
+    """F-SHOW-1: nothing listens; .invalid never has an address (RFC 2606)."""
     url = f"http://127.0.0.1:{free_port()}/mcp"
     expect(Found([url], "Start the server", "tcp"), capsys)
-
-
-def test_a_name_without_an_address(capsys: Capture) -> None:
-    """F-SHOW-1: .invalid never has one (RFC 2606)."""
     expect(Found(["http://nobody.invalid/mcp"], "name of the host", "dns"), capsys)
 
 
@@ -333,15 +329,3 @@ def test_for_people(capsys: Capture) -> None:
     assert config == "config   ok"
     assert command.startswith("command  failed   cannot start 'no-such-command'")
     assert hint.strip().startswith("→ Install it")
-
-
-def test_a_failed_command_says_the_same(capsys: Capture) -> None:
-    """F-SHOW-1: one diagnosis for all commands."""
-    assert main(["tools", *LOCAL["a missing variable"].words]) == 3
-    assert "--env with MY_API_KEY" in capsys.readouterr().err
-
-
-def test_a_revision_that_is_none_is_refused_by_every_command(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["ping", *LOCAL["a revision that is none"].words]) == 3
-    assert "'1.0'" in capsys.readouterr().err

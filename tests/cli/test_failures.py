@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
+import logging
 import re
 from pathlib import PurePosixPath
+from typing import Any
 
 import pytest
 
@@ -25,8 +29,10 @@ from mcpclient import (
     UsageError,
 )
 from mcpclient.cli import main as commands
+from mcpclient.cli import running
 from mcpclient.cli.help import chapter
 from mcpclient.cli.running import error_as_json, error_text, exit_code
+from mcpclient.cli.screen import Screen
 
 # Errors
 
@@ -146,3 +152,32 @@ def test_the_guide_explains_every_code() -> None:
         if type(code) is int and name.isupper() and name[0] != "_"
     ]
     assert sorted(map(int, explained)) == sorted([0, *known])
+
+
+# One command
+
+
+def test_an_error_is_escaped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """F-SHOW-3: its text may be a server's."""
+
+    def understand(words: list[str]) -> Any:
+        raise PeerError(-32000, "no \x1b[31mpaper")
+
+    monkeypatch.setattr(running, "understand", understand)
+    assert running.run(["ping"]) == 5
+    shown = capsys.readouterr().err
+    assert r"no \x1b[31mpaper" in shown
+    assert "\x1b[31m" not in shown
+
+
+def test_the_log_is_left_as_it_was() -> None:
+    """F-SHOW-2: for a program that runs several commands, and for its own log."""
+    logger = logging.getLogger("mcpclient")
+    before = (logger.level, list(logger.handlers))
+    request: Any = argparse.Namespace(options=argparse.Namespace(debug=True))
+    with running._log_lines(Screen(io.StringIO(), io.StringIO(), {}), request):
+        assert logger.level == logging.DEBUG
+        assert len(logger.handlers) == len(before[1]) + 1
+    assert (logger.level, list(logger.handlers)) == before

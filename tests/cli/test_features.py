@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient import PeerError, UsageError
 from mcpclient.cli.screen import Screen
-from tests.cli.in_process import ask, prepared
+from tests.cli.in_process import Terminal, ask, prepared
 
 # info
 
 
 def test_it_says_who_and_what() -> None:
-    assert ask("info").text.splitlines() == [
+    """F-SHOW-2: the raw form is what the server declared."""
+    answer = ask("info")
+    assert answer.text.splitlines() == [
         "server        Demo server (demo-server 1.0.0)",
         "revision      2025-11-25",
         "transport     in-process",
@@ -24,24 +27,12 @@ def test_it_says_who_and_what() -> None:
         "",
         "Call echo, add, count or fail. Nothing here does any harm.",
     ]
-
-
-def test_the_stateless_era_looks_the_same() -> None:
+    assert answer.raw["serverInfo"]["name"] == "demo-server"
+    abilities = ("tools", "resources", "prompts", "completions")
+    assert answer.raw["capabilities"] == {name: {} for name in abilities}
+    assert answer.raw["transport"] == "in-process"
+    assert answer.raw["instructions"].startswith("Call echo")
     assert ask("info", revision="2026-07-28").raw["protocolVersion"] == "2026-07-28"
-
-
-def test_the_raw_form_is_what_the_server_declared() -> None:
-    """F-SHOW-2"""
-    raw = ask("info").raw
-    assert raw["serverInfo"]["name"] == "demo-server"
-    assert raw["capabilities"] == {
-        "tools": {},
-        "resources": {},
-        "prompts": {},
-        "completions": {},
-    }
-    assert raw["transport"] == "in-process"
-    assert raw["instructions"].startswith("Call echo")
 
 
 def test_a_server_that_says_little_and_one_that_says_evil_things() -> None:
@@ -152,14 +143,6 @@ def test_a_pattern_filters() -> None:
     assert ask("tools", "x*").text == "no tools"
 
 
-def test_a_name_that_is_not_there() -> None:
-    """F-SHOW-2"""
-    with pytest.raises(UsageError, match="no tool 'Echo'; did you mean 'echo'"):
-        ask("tools", "Echo")
-    with pytest.raises(UsageError, match="does not take 'add'"):
-        prepared("tools", "echo", "add")
-
-
 @pytest.mark.parametrize(
     ("schema", "shown"),
     [
@@ -254,12 +237,6 @@ def test_parts_of_a_resource_and_of_the_tools() -> None:
     assert ask("tools", "--pick", "tools[].name").text.splitlines()[:2] == ["echo", "add"]
 
 
-def test_a_pick_is_read_before_anything_starts() -> None:
-    """F-SHOW-20"""
-    with pytest.raises(UsageError, match="column 7"):
-        prepared("call", "echo", "--pick", "items[")
-
-
 NOTHING: dict[str, dict[str, Any]] = {
     "tools/list": {"tools": []},
     "prompts/list": {"prompts": []},
@@ -289,19 +266,9 @@ def test_resources_and_templates_are_listed() -> None:
     ]
     assert [item["name"] for item in answer.raw["resources"]] == ["readme", "pixel"]
     assert answer.raw["resourceTemplates"][0]["uriTemplate"] == "demo://greeting/{name}"
-
-
-def test_a_server_need_not_know_templates() -> None:
     unknown = {"resources/templates/list": {"code": -32601, "message": "Method not found"}}
-    answer = ask("resources", answers=unknown)
-    assert "TEMPLATE" not in answer.text
-    assert answer.raw["resourceTemplates"] == []
-
-
-def test_other_errors_are_not_hidden() -> None:
-    broken = {"resources/templates/list": {"code": -32603, "message": "broken"}}
-    with pytest.raises(PeerError, match="broken"):
-        ask("resources", answers=broken)
+    answer = ask("resources", answers=unknown)  # a server need not know templates
+    assert ("TEMPLATE" in answer.text, answer.raw["resourceTemplates"]) == (False, [])
 
 
 # read
@@ -319,14 +286,6 @@ def test_an_image_is_noted_for_people_and_whole_for_files() -> None:
     assert answer.text == "[demo://pixel, image/png, 70 bytes]"
     assert answer.content is not None
     assert answer.content.startswith(b"\x89PNG\r\n")
-
-
-def test_what_is_not_there_and_what_is_not_said() -> None:
-    """F-SHOW-2"""
-    with pytest.raises(PeerError, match="Resource not found"):
-        ask("read", "demo://nothing")
-    with pytest.raises(UsageError, match="read needs URI"):
-        prepared("read")
 
 
 # prompts
@@ -361,17 +320,12 @@ def test_every_message_is_shown_and_escaped() -> None:
     assert answer.text == "user: \\x1b[31mred\nassistant\\x1b: [image, a/b, 0 bytes]"
 
 
-def test_a_prompt_that_is_refused() -> None:
-    """F-SHOW-2"""
-    with pytest.raises(PeerError, match="needs a topic"):
-        ask("prompt", "haiku")
-
-
 # complete
 
 
 def test_suggestions_for_the_argument_of_a_prompt() -> None:
-    """F-SHOW-1, F-API-5"""
+    """F-SHOW-1, F-API-5: or of a template."""
+    assert ask("complete", "demo://greeting/{name}", "name", "A").text == "Ada\nAlan"
     answer = ask("complete", "haiku", "mood", "c", "topic=rain")
     assert answer.text == "calm\ncheerful"
     assert answer.raw == {
@@ -379,12 +333,102 @@ def test_suggestions_for_the_argument_of_a_prompt() -> None:
     }
 
 
-def test_suggestions_for_the_argument_of_a_template() -> None:
-    """F-SHOW-1, F-API-5"""
-    assert ask("complete", "demo://greeting/{name}", "name", "A").text == "Ada\nAlan"
+# call
 
 
-def test_all_three_words_are_needed() -> None:
+def test_arguments_reach_the_tool_and_its_text_comes_back() -> None:
+    """F-SHOW-1"""
+    answer = ask("call", "echo", "message=hi there")
+    assert (answer.text, answer.failed) == ("hi there", False)
+    assert answer.raw == {"content": [{"type": "text", "text": "hi there"}]}
+    assert ask("call", "add", "a=1", "b=2.5").text == "3.5"
+
+
+def test_progress_reaches_the_status_line() -> None:
+    """F-SHOW-3"""
+    screen = Screen(io.StringIO(), Terminal(), {})
+    ask("call", "count", "to=3", "seconds=0", screen=screen)
+    assert "3/3 counted to 3" in screen.status._text(0)
+
+
+def test_a_failure_is_an_answer_that_failed() -> None:
     """F-SHOW-2"""
-    with pytest.raises(UsageError, match="complete needs BEGINNING"):
-        prepared("complete", "haiku", "mood")
+    answer = ask("call", "fail", "reason=no \x1b[31mpaper")
+    assert (answer.text, answer.failed) == (r"no \x1b[31mpaper", True)
+    assert answer.raw["isError"] is True
+
+
+def test_a_failure_has_nothing_to_save(tmp_path: Path) -> None:
+    """F-SHOW-2, F-SHOW-4: with -o as well its text is what went wrong, and no file is made."""
+    answer = ask("call", "fail", "reason=no paper", "-o", str(tmp_path / "picture.png"))
+    assert (answer.text, answer.failed) == ("no paper", True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_long_result_is_told() -> None:
+    """F-SHOW-4"""
+    told = []
+    for length in (40_000, 44_000):
+        errors = io.StringIO()
+        result = {"content": [{"type": "text", "text": "x" * length}]}
+        screen = Screen(io.StringIO(), errors, {})
+        ask("call", "echo", "message=hi", screen=screen, answers={"tools/call": result})
+        told.append(errors.getvalue())
+    assert told == ["", "warning: the result has about 11,000 tokens\n"]
+
+
+def test_structured_content_is_shown_when_there_is_nothing_else() -> None:
+    """F-SHOW-4"""
+    result = {"content": [], "structuredContent": {"sum": 3}}
+    assert (
+        ask("call", "add", "a=1", "b=2", answers={"tools/call": result}).text == '{\n  "sum": 3\n}'
+    )
+    assert ask("call", "add", "a=1", "b=2", answers={"tools/call": {"content": []}}).text == ""
+
+
+def test_a_server_that_lists_no_tools_is_called_all_the_same() -> None:
+    """F-SHOW-2: then nothing is known of the arguments."""
+    refused = {"tools/list": {"code": -32601, "message": "no such method"}}
+    assert ask("call", "echo", "message=hi", answers=refused).text == "hi"
+    with pytest.raises(PeerError):
+        ask("call", "echo", answers={"tools/list": {"code": -32603, "message": "broken"}})
+
+
+# What is refused, by the command or by the server
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["tools", "echo", "add"], "does not take 'add'"),
+        (["call"], "call needs TOOL"),
+        (["call", "echo", "hello"], "not an argument"),
+        (["call", "echo", "--pick", "items["], "column 7"),
+        (["read"], "read needs URI"),
+        (["complete", "haiku", "mood"], "complete needs BEGINNING"),
+    ],
+)
+def test_wrong_words_are_refused_before_anything_starts(words: list[str], reason: str) -> None:
+    """F-SHOW-2, F-SHOW-20"""
+    with pytest.raises(UsageError, match=reason):
+        prepared(*words)
+
+
+BROKEN = {"resources/templates/list": {"code": -32603, "message": "broken"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "reason"),
+    [
+        (["tools", "Echo"], UsageError, "no tool 'Echo'; did you mean 'echo'"),
+        (["call", "nope"], UsageError, "there is no tool 'nope'; there are echo, add"),
+        (["call", "nope", "--unchecked"], PeerError, "Unknown tool"),
+        (["read", "demo://nothing"], PeerError, "Resource not found"),
+        (["prompt", "haiku"], PeerError, "needs a topic"),
+        (["resources"], PeerError, "broken"),
+    ],
+)
+def test_what_is_not_there_is_said(words: list[str], kind: type[Exception], reason: str) -> None:
+    """F-SHOW-2"""
+    with pytest.raises(kind, match=reason):
+        ask(*words, answers=BROKEN)

@@ -74,14 +74,8 @@ TYPED = {
     "ls": Typed(["ls", "URL"], 2, "no command 'ls'", "mcpclient tools URL"),
     "run": Typed(["run", "x"], 2, "no command 'run'", "call"),
     "login": Typed(["login"], 2, "no command 'login'", "auth"),
-    "a server's options without --": Typed(
-        ["tools", "npx", "-y", "x"], 2, "unrecognized arguments", "mcpclient tools -- npx -y x"
-    ),
     "a call without --": Typed(
         ["call", "uvx", "--from", "x", "y"], 2, "unrecognized", "mcpclient call -- uvx --from x y"
-    ),
-    "a program without --": Typed(
-        ["tools", "npx", "x"], 2, "no server 'npx'", "mcpclient tools -- npx x"
     ),
     "an empty token": Typed(["tools", NOWHERE, "--bearer", ""], 2, "empty token", "variable"),
     "blanks for a token": Typed(["tools", NOWHERE, "--bearer", " "], 2, "empty token", "variable"),
@@ -94,14 +88,9 @@ TYPED = {
     "a header without a token": Typed(
         ["tools", NOWHERE, "--header", "Authorization: Bearer "], 2, "no token", "Set the variable"
     ),
-    "a variable for a URL": Typed(
-        ["tools", "--env", "A=b", NOWHERE], 2, "--env needs", "Leave out --env"
-    ),
-    "no such tool": Typed(["call", DEMO, "nope"], 2, "no tool 'nope'", "mcpclient tools"),
     "no such resource": Typed(
         ["read", DEMO, "no://x"], 5, "answered resources/read 'no://x' with error", "as the server"
     ),
-    "a wrong argument": Typed(["call", DEMO, "echo", "mesage=1"], 2, "mesage", "--unchecked"),
     "docker's kill": Typed(quiet(ending("", 137)), 3, "137 (killed by signal 9)", "by force"),
     "an npx that asks": Typed(
         quiet(ending("Need to install the following packages:\nx")), 3, "code 1", "npx -y"
@@ -168,8 +157,6 @@ WRITTEN = {
         {"command": "./npx -y x"}, {}, "cannot start", "a list with one item"
     ),
     "nobody listens": Written(NOWHERE, {}, "nothing listens", "Start the server"),
-    "no such command": Written(["no-such"], {}, "no such command", "Install it"),
-    "a package": Written("@scope/server", {}, "cannot start", "npx -y @scope/server"),
     "a shell's command": Written(["cd", "x"], {}, "'cd'", "as cwd="),
     "a folder that is not there": Written(["x"], {"cwd": "/no"}, "does not exist", "as cwd="),
     "a silent server": Written(

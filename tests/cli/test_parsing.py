@@ -1,14 +1,18 @@
-"""The words of a command line, and which server is meant."""
+"""The words of a command line: which server is meant, and what was meant."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from pathlib import Path
 
 import pytest
 
 from mcpclient import UsageError
 from mcpclient.cli.command import Command
+from mcpclient.cli.main import main
 from mcpclient.cli.parsing import find_server, only_server, split_after_file, split_at_command
+from tests.cli.shell.in_shell import in_shell
 
 # The words of a command
 
@@ -118,3 +122,72 @@ def test_one_server_and_no_other_words() -> None:
     assert only_server(given("http://host/mcp")).target == "http://host/mcp"
     with pytest.raises(UsageError, match="no other words: 'echo'"):
         only_server(given("http://host/mcp", "echo"))
+
+
+# Hints, which are lines that run
+
+DEMO = str(Path("mcpclient/testing/demo_server.py").resolve())
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> str:
+    """Return a configuration of two servers, one called like the beginning of the other."""
+    path = tmp_path / "servers.json"
+    entry = {"command": "python3", "args": [DEMO]}
+    path.write_text(json.dumps({"mcpServers": {"demo": entry, "demo.two": entry}}))
+    return str(path)
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_dashes_that_are_there_are_not_asked_for(capsys: Capture) -> None:
+    """F-SHOW-19: a word before them that is also a program's name is none."""
+    assert main(["call", "echo", "--nope", "--", "python3", DEMO]) == 2
+    said = capsys.readouterr().err
+    assert "unrecognized arguments: --nope" in said
+    assert "Put --" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["call", DEMO, "ecko"], f"mcpclient tools {DEMO}"),
+        (["call", "ecko", "--", "python3", DEMO], f"mcpclient tools -- python3 {DEMO}"),
+        (["call", DEMO, "demo://readme"], f"mcpclient read {DEMO} demo://readme"),
+        (["call", "haiku", "--", "python3", DEMO], f"mcpclient prompt haiku -- python3 {DEMO}"),
+        (["tools", "npx", "-y", "x"], "mcpclient tools -- npx -y x"),
+        (["tools", "python3", "s.py"], "mcpclient tools -- python3 s.py"),
+        (["list", "x", "--", "y"], "did you mean mcpclient tools x -- …?"),
+        (["login", "https://h"], "did you mean mcpclient auth login https://h?"),
+        (["call", "ecko", "--", "python3", DEMO, "--token=hunter2"], "mcpclient tools SERVER\n"),
+    ],
+)
+@pytest.mark.usefixtures("nothing_configured")
+def test_a_hint_is_a_line_that_runs(words: list[str], said: str, capsys: Capture) -> None:
+    """F-SHOW-19: with the words that named the server, unless they may hold a secret."""
+    assert main(words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["demo.echo", "demo__echo", "demo.two.echo", "demo.two__echo"])
+def test_a_tool_is_named_with_its_server(name: str, config: str, capsys: Capture) -> None:
+    """F-SHOW-19: also behind the name of the server."""
+    assert main(["call", "--config", config, name, "message=hi"]) == 0
+    assert main(["tools", "--config", config, "demo", "demo__echo"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("hi\necho message=string")
+    assert f"mcpclient call --config {config} demo echo message=text" in out
+    assert main(["ping", "--config", config, "demo.echo"]) == 2
+    assert main(["call", "--config", config, "demon.echo"]) == 2
+
+
+async def test_a_tool_is_named_with_its_server_in_the_shell() -> None:
+    """F-SHOW-19: and one that is called like a word of the shell says how."""
+    async with in_shell() as world:
+        assert await world.run("demo__echo message=hi", "demo.echo message=ho") == ["hi", "ho"]
+        assert [each.rstrip() for each in world.shell.complete("demo__count t", 13)] == ["to="]
+
+    async with in_shell(answers={"tools/list": {"tools": [{"name": "read"}]}}) as world:
+        code, text = await world.fail("read a=1 b=2")
+        assert code == 2
+        assert "call read …" in text

@@ -139,14 +139,6 @@ def test_the_command_gives_what_it_gave(words: list[str], recorded: str, capsys:
     assert capsys.readouterr() == ("hi\n", "")
 
 
-def test_json_and_debugging(recorded: str, capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["replay", recorded, "call", "--json", "echo", "message=hi"]) == 0
-    assert json.loads(capsys.readouterr().out)["content"][0]["text"] == "hi"
-    assert main(["replay", recorded, "--json", "info"]) == 0
-    assert json.loads(capsys.readouterr().out)["transport"] == "replay"
-
-
 def test_a_call_that_was_not_recorded_exits_with_2(recorded: str, capsys: Capture) -> None:
     """F-SHOW-2, F-SHOW-8: it says what is there, and what to do."""
     assert main(["replay", recorded, "call", "echo", "message=ho"]) == 2
@@ -232,6 +224,14 @@ def test_every_outcome_has_words(tmp_path: Path, capsys: Capture) -> None:
         "y 0.000 s error -1: no \\x1b[31m",
         "z 0.000 s HTTP 503",
     ]
+
+
+def test_only_commands_for_one_server_are_replayed(recorded: str, capsys: Capture) -> None:
+    """F-SHOW-2, F-SHOW-8"""
+    for words in (["auth", "status"], ["--json", "--", "auth", "status"]):
+        assert main(["replay", recorded, *words]) == 2
+        out, errors = capsys.readouterr()
+        assert "replay takes a command for one server, and not auth" in out + errors
 
 
 @pytest.mark.parametrize(

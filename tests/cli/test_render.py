@@ -1,9 +1,11 @@
-"""Text for a terminal: what a server says is harmless there, tables, images, results: F-SHOW-3."""
+"""Text for a terminal: harmless, and readable at any width: F-SHOW-3, F-SHOW-18."""
 
 from __future__ import annotations
 
 import base64
+import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient import CallToolResult, ImageContent, UsageError
+from mcpclient.cli.main import main
 from mcpclient.cli.render import (
     Style,
     contents,
     definitions,
+    fill,
+    listing,
     one_line,
     picture,
     pictures_of,
@@ -25,9 +30,12 @@ from mcpclient.cli.render import (
     shorten,
     table,
     width_of,
+    wrapped,
 )
+from mcpclient.cli.screen import Screen
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
+from tests.cli.in_process import Terminal, ask
 from tests.support.properties import examples
 
 # Text and tables
@@ -227,6 +235,7 @@ SLACK = "https://acme.slack.com/archives/C0123456789/p1700000000000100"
         ({"deep": {"a": "x" * 200}}, '{\n  "deep": {\n    "a": "' + "x" * 49 + "…\n  }\n}"),
         ({"message_link": SLACK, "channel_name": "general"}, "Sent a message to #general"),
         ({"message_link": SLACK, "ok": True}, "Sent a message to #C0123456789"),
+        ({"message_link": SLACK, "channel_name": " "}, "Sent a message to #C0123456789"),
         (
             {"message_link": "https://evil.example/archives/C0/p1"},
             "https://evil.example/archives/C0/p1",
@@ -302,3 +311,113 @@ def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
         save_media(result({"type": "text", "text": "x"}), str(tmp_path / "x"))
     with pytest.raises(UsageError, match="cannot write"):
         save_media(result({"type": "image", "data": "", "mimeType": "image/png"}), str(tmp_path))
+
+
+# Lists, at the width of a terminal
+
+LONG = "Search all the pages of the archive for words. It takes a while, and may cost money."
+WIDE = "世界の天気を調べる。都市の名前が必要です。"
+TOOL = {
+    "name": "search_everything",
+    "description": LONG,
+    "annotations": {"readOnlyHint": True},
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, " * 5},
+            "limit": {"type": "integer", "minimum": 3},
+            "kind": {"enum": ["page", "file"]},
+            "since": {"type": "string", "format": "date"},
+        },
+        "required": ["query", "limit", "kind"],
+    },
+}
+WEATHER = {"name": "weather", "description": WIDE, "annotations": {"destructiveHint": True}}
+ANSWERS: dict[str, dict[str, object]] = {
+    "tools/list": {"tools": [TOOL, WEATHER]},
+    "resources/list": {"resources": [{"uri": "file:///a", "name": "a", "description": LONG}]},
+    "prompts/list": {"prompts": [{"name": "p", "description": LONG}]},
+}
+WIDTHS = (40, 80, 120)
+
+
+def seen(command: str, *words: str, columns: int) -> list[str]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", str(columns))
+        screen = Screen(Terminal(), io.StringIO(), {"NO_COLOR": "1"})
+        return ask(command, *words, answers=ANSWERS, screen=screen).text.splitlines()
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("command", ["tools", "resources", "prompts"])
+def test_no_line_of_a_list_is_wider_than_the_terminal(command: str, columns: int) -> None:
+    """F-SHOW-18: so the terminal breaks no word."""
+    lines = seen(command, columns=columns)
+    assert all(width_of(line) <= columns for line in lines)
+    assert all(word in " ".join(lines).split() for word in ["Search", "all", "the", "pages", "of"])
+
+
+def test_the_first_sentence_is_shown_and_the_rest_on_request() -> None:
+    """F-SHOW-18: with marks for what reads only and what destroys."""
+    assert seen("tools", columns=80) == [
+        "search_everything query limit kind [since] (read-only)",
+        "  Search all the pages of the archive for words. …",
+        "weather (destructive)",
+        "  世界の天気を調べる。 …",
+    ]
+    assert seen("tools", "--long", columns=80)[1:3] == [
+        "  Search all the pages of the archive for words. It takes a while, and may cost",
+        "  money.",
+    ]
+    assert seen("tools", "--long", "weather*", columns=16)[1:] == [
+        *("(destructive)".rjust(17), "  世界の天気を調", "  べる。都市の名", "  前が必要です。")
+    ]
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_one_tool_ends_with_a_line_to_run(columns: int) -> None:
+    """F-SHOW-18: its arguments are of the types that the schema has."""
+    lines = seen("tools", "search_everything", columns=columns)
+    assert lines[-1] == "mcpclient call SERVER search_everything query=text limit=3 kind=page"
+    assert all(width_of(line) <= columns for line in lines[:-1])
+    assert {"ARGUMENT", "query string"} <= set(lines)
+
+
+def test_the_line_of_a_tool_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    """F-SHOW-18: with the words that named the server, wherever they stand."""
+    server = ["--", "python3", "mcpclient/testing/demo_server.py"]
+    for words in (["mcpclient/testing/demo_server.py", "echo"], ["echo", *server]):
+        assert main(["tools", *words]) == 0
+        line = shlex.split(capsys.readouterr().out.splitlines()[-1])
+        assert line[:2] == ["mcpclient", "call"]
+        assert main(line[1:]) == 0
+        assert capsys.readouterr().out == "text\n"
+
+
+def test_text_is_wrapped_at_words_and_wide_characters() -> None:
+    """F-SHOW-18: what is wider than a line stays whole, as URLs do."""
+    assert wrapped("one two three", 7, "  ") == ["  one", "  two", "  three"]
+    assert wrapped("ab世界 cd", 4) == ["ab世", "界", "cd"]
+    assert wrapped("see https://example.com/x now", 8) == ["see", "https://example.com/x", "now"]
+    assert wrapped("PATH: /bin:/usr/bin", 10) == ["PATH:", "/bin:", "/usr/bin"]
+    assert wrapped("", 8) == []
+    text = "A hint of words:\n  mcpclient call one two three\n\n  b c"
+    assert fill(text, 8).split("\n") == [
+        *("A hint", "of", "words:", "  mcpclient call one two three", "", "  b c")
+    ]
+    assert fill(text, None) == text
+    assert listing(("A", "B"), [("a", "b. c")], Style()) == "A  B\na  b. c"
+
+
+def test_errors_break_at_words(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-18"""
+    errors = Terminal()
+    monkeypatch.setattr("sys.stderr", errors)
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert main(["call", "mcpclient/testing/demo_server.py", "ecko"]) == 2
+    lines = errors.getvalue().splitlines()
+    assert all(len(line) <= 30 for line in lines if not line.startswith("mcpclient"))
+    assert lines[:2] == ["error: there is no tool", "'ecko'; did you mean 'echo'?"]

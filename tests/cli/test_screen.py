@@ -1,123 +1,101 @@
-"""What goes to stdout and to stderr, and how."""
+"""The output of the command line, on streams of any kind: F-SHOW-2, F-SHOW-3."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import io
 import logging
 import os
 import sys
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mcpclient.cli.main import write_to
+from mcpclient import Progress
+from mcpclient.cli import screen as module
+from mcpclient.cli.main import columns_of, is_terminal, write_to
 from mcpclient.cli.render import Style
-from mcpclient.cli.screen import LogLines, Screen
+from mcpclient.cli.screen import LogLines, Screen, ScreenTerminal, StatusLine
 from mcpclient.errors import UsageError
 from tests.cli.in_process import Terminal
+from tests.support import virtual_time
+
+# Streams that are closed, full, missing, or no terminal
 
 
-def test_answers_and_everything_else_are_kept_apart() -> None:
-    """F-SHOW-2"""
-    out, errors = io.StringIO(), io.StringIO()
-    screen = Screen(out, errors, {})
-    screen.show("answer")
-    screen.show("")
-    screen.show_json({"a": 1})
-    screen.say("evil \x1b[2J")
-    screen.say_safely("\x1b[1mbold\x1b[0m")
-    assert out.getvalue() == 'answer\n{\n  "a": 1\n}\n'
-    assert errors.getvalue() == "evil \\x1b[2J\n\x1b[1mbold\x1b[0m\n"
+class SizedTerminal(Terminal):
+    """A terminal whose size can be asked for."""
 
-
-def test_log_records_are_escaped() -> None:
-    """F-SHOW-3: they may quote a server."""
-    errors = io.StringIO()
-    logger = logging.Logger("test")
-    logger.addHandler(LogLines(Screen(io.StringIO(), errors, {})))
-    logger.warning("left out tool %s", "\x1b[31m")
-    assert errors.getvalue() == "left out tool \\x1b[31m\n"
+    def fileno(self) -> int:
+        return 1
 
 
 @pytest.mark.parametrize(
-    ("platform", "environ", "colour"),
+    ("says", "environ", "columns"),
     [
-        ("linux", {}, True),
-        ("linux", {"NO_COLOR": ""}, True),
-        ("linux", {"NO_COLOR": "1"}, False),
-        ("linux", {"TERM": "dumb"}, False),
-        ("win32", {}, False),
-        ("win32", {"WT_SESSION": "x"}, True),
+        (132, None, 132),
+        (0, None, 80),
+        (None, None, 80),
+        (132, "40", 40),
+        (132, "wide", 132),
     ],
 )
-def test_colour_on_a_terminal_that_wants_it(
-    platform: str, environ: dict[str, str], colour: bool, monkeypatch: pytest.MonkeyPatch
+def test_the_width_is_that_of_the_environment_or_what_the_terminal_says(
+    says: int | None, environ: str | None, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F-SHOW-3"""
-    monkeypatch.setattr("sys.platform", platform)
-    screen = Screen(Terminal(), Terminal(), environ)
-    assert screen.style.colour is screen.error_style.colour is colour
-    assert screen.is_terminal
-    assert screen.style.columns is not None
+    def answer(descriptor: int) -> os.terminal_size:
+        if says is None:
+            raise OSError("inappropriate ioctl")
+        return os.terminal_size((says, 20))
+
+    monkeypatch.setattr(os, "get_terminal_size", answer)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if environ is not None:
+        monkeypatch.setenv("COLUMNS", environ)
+    assert columns_of(SizedTerminal()) == columns
 
 
-def test_a_file_gets_neither_colour_nor_cut_lines() -> None:
-    """F-SHOW-3"""
-    screen = Screen(io.StringIO(), io.StringIO(), {})
-    assert screen.style == screen.error_style == Style(colour=False, columns=None)
-    assert not screen.is_terminal
+def test_a_stream_that_is_closed_or_missing_has_no_width_and_says_so() -> None:
+    """Python has None for streams that were closed before it started."""
+    closed = io.TextIOWrapper(io.BytesIO())
+    closed.close()
+    for stream in (None, closed):
+        assert write_to(stream, "x") == write_to(stream, b"x") == "it is closed"
+        assert not is_terminal(stream)
+        assert columns_of(stream) is None
+    assert columns_of(io.StringIO()) is None
+    screen = Screen(None, None, {})
+    screen.say("anything")
+    screen.show("")
+    for content in ("x", b"x"):
+        with pytest.raises(UsageError, match="to stdout: it is closed"):
+            screen.show(content)
 
 
-def test_what_the_encoding_lacks_is_written_out() -> None:
-    """F-SHOW-3"""
-    out = io.TextIOWrapper(io.BytesIO(), "ascii")
-    Screen(out, io.StringIO(), {}).show("Grüße …")
-    out.seek(0)
-    assert out.read() == "Gr\\xfc\\xdfe \\u2026\n"
-
-
-def test_bytes_go_out_as_they_are() -> None:
-    """F-SHOW-3"""
-    out = io.TextIOWrapper(io.BytesIO(), "utf-8")
-    Screen(out, io.StringIO(), {}).show(b"\x89PNG\r\n\xff")
-    out.buffer.seek(0)
-    assert out.buffer.read() == b"\x89PNG\r\n\xff"
+def test_what_is_written_is_in_the_encoding_of_the_stream() -> None:
+    """What that lacks is written out; bytes go out as they are."""
+    raw = io.BytesIO()
+    stream = io.TextIOWrapper(raw, encoding="ascii", newline="")
+    screen = Screen(stream, io.StringIO(), {})
+    screen.show("grün …")
+    screen.show(b"\x89PNG\r\n\xff")
+    assert raw.getvalue() == b"gr\\xfcn \\u2026\n\x89PNG\r\n\xff"
 
 
 @pytest.mark.parametrize("channel", ["text", "bytes", "errors"])
 def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> None:
-    """F-SHOW-3: ``| head`` ends without a traceback, also when Python exits."""
+    """``| head`` ends without a traceback, also when Python exits."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe, (tmp_path / "other").open("w") as other:
-        if channel == "text":
-            Screen(pipe, other, {}).show("answer")
-        elif channel == "bytes":
-            Screen(pipe, other, {}).show(b"answer")
-        else:
+        if channel == "errors":
             Screen(other, pipe, {}).say("complaint")
+        else:
+            Screen(pipe, other, {}).show("answer" if channel == "text" else b"answer")
         pipe.write("more")
-
-
-@pytest.mark.parametrize(
-    ("error", "platform", "is_gone"),
-    [
-        (BrokenPipeError(errno.EPIPE, "broken pipe"), "linux", True),
-        (BrokenPipeError(errno.EPIPE, "broken pipe"), "win32", True),
-        (OSError(errno.EINVAL, "invalid argument"), "win32", True),
-        (OSError(errno.EINVAL, "invalid argument"), "linux", False),
-        (OSError(errno.ENOSPC, "no space left"), "win32", False),
-    ],
-)
-def test_each_system_says_in_its_way_that_the_reader_has_gone(
-    error: OSError, platform: str, is_gone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SHOW-3"""
-    monkeypatch.setattr(sys, "platform", platform)
-    with (tmp_path / "file").open("w") as file:
-        stream = Full(file.fileno(), error)
-        assert write_to(stream, "answer") == (None if is_gone else error.strerror)
 
 
 class Full(io.StringIO):
@@ -135,25 +113,176 @@ class Full(io.StringIO):
         raise self._error
 
 
+@pytest.mark.parametrize(
+    ("error", "platform", "is_gone"),
+    [
+        (BrokenPipeError(errno.EPIPE, "broken pipe"), "linux", True),
+        (BrokenPipeError(errno.EPIPE, "broken pipe"), "win32", True),
+        (OSError(errno.EINVAL, "invalid argument"), "win32", True),
+        (OSError(errno.EINVAL, "invalid argument"), "linux", False),
+        (OSError(errno.ENOSPC, "no space left"), "win32", False),
+    ],
+)
+def test_each_system_says_in_its_way_that_the_reader_has_gone(
+    error: OSError, platform: str, is_gone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    with (tmp_path / "file").open("w") as file:
+        stream = Full(file.fileno(), error)
+        assert write_to(stream, "answer") == (None if is_gone else error.strerror)
+
+
 def test_an_answer_that_cannot_be_written(tmp_path: Path) -> None:
-    """F-SHOW-2: an error like any other, and nothing more where that cannot be shown either."""
-    descriptor = os.open(tmp_path / "full", os.O_WRONLY | os.O_CREAT)
-    try:
-        screen = Screen(Full(descriptor), io.StringIO(), {})
+    """An error like any other, and nothing more where that cannot be shown either."""
+    with (tmp_path / "full").open("w") as file:
+        screen = Screen(Full(file.fileno()), io.StringIO(), {})
         for _ in range(2):  # also when the failure itself is to be shown there
             with pytest.raises(UsageError, match="to stdout: No space left on device"):
                 screen.show("answer")
-        Screen(io.StringIO(), Full(descriptor), {}).say("anything")
-    finally:
-        os.close(descriptor)
+        Screen(io.StringIO(), Full(file.fileno()), {}).say("anything")
 
 
-def test_streams_that_are_closed() -> None:
-    """F-SHOW-2: Python has None for them."""
-    screen = Screen(None, None, {})
-    screen.say("anything")
+# Answers and everything else
+
+
+def test_answers_and_everything_else_are_kept_apart() -> None:
+    """What may be a server's is escaped, log records too."""
+    out, errors = io.StringIO(), io.StringIO()
+    screen = Screen(out, errors, {})
+    screen.show("answer")
     screen.show("")
-    with pytest.raises(UsageError, match="to stdout: it is closed"):
-        screen.show("x")
-    with pytest.raises(UsageError, match="to stdout: it is closed"):
-        screen.show(b"x")
+    screen.show_json({"a": 1})
+    screen.say("evil \x1b[2J")
+    screen.say_safely("\x1b[1mbold\x1b[0m")
+    logger = logging.Logger("test")
+    logger.addHandler(LogLines(screen))
+    logger.warning("left out tool %s", "\x1b[31m")
+    ScreenTerminal(screen).say("one\n\x1b[31mtwo")
+    assert out.getvalue() == 'answer\n{\n  "a": 1\n}\n'
+    assert errors.getvalue() == (
+        "evil \\x1b[2J\n\x1b[1mbold\x1b[0m\nleft out tool \\x1b[31m\none\n\\x1b[31mtwo\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "colour"),
+    [
+        ("linux", {}, True),
+        ("linux", {"NO_COLOR": ""}, True),
+        ("linux", {"NO_COLOR": "1"}, False),
+        ("linux", {"TERM": "dumb"}, False),
+        ("win32", {}, False),
+        ("win32", {"WT_SESSION": "x"}, True),
+    ],
+)
+def test_colour_on_a_terminal_that_wants_it(
+    platform: str, environ: dict[str, str], colour: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", platform)
+    screen = Screen(Terminal(), Terminal(), environ)
+    assert screen.style.colour is screen.error_style.colour is colour
+    assert screen.is_terminal
+    assert screen.style.columns is not None
+
+
+def test_a_file_gets_neither_colour_nor_cut_lines() -> None:
+    screen = Screen(io.StringIO(), io.StringIO(), {})
+    assert screen.style == screen.error_style == Style(colour=False, columns=None)
+    assert not screen.is_terminal
+
+
+# The line that shows that a call goes on: only on a terminal, only for long calls
+
+
+def drawn(seconds: float, *reports: dict[str, Any], columns: int | None = 80) -> list[str]:
+    """Return what a call of so many seconds draws, a string per turn, after these reports."""
+    stream = Terminal()
+
+    async def call() -> None:
+        async with StatusLine(stream) as line:
+            for report in reports:
+                line.update(Progress(report))
+            await asyncio.sleep(seconds)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "columns_of", lambda _: columns)
+        virtual_time.run(call())
+    return stream.getvalue().split("\r")[1:]
+
+
+def test_a_long_call_turns_a_spinner_and_leaves_no_trace() -> None:
+    assert drawn(0.95) == ["| 0 s", "/ 1 s", "- 1 s", "\\ 1 s", "| 1 s", "     ", ""]
+    assert drawn(0.4) == []
+    assert drawn(5, {"progress": 1}, columns=None) == []
+
+
+EMPTY, FULL = "." * 24, "#" * 24
+NAN, INFINITY, HUGE = float("nan"), float("inf"), 10**400
+
+
+@pytest.mark.parametrize(
+    ("progress", "total", "shown"),
+    [
+        (3, 6, "[############............] 3/6"),
+        (-1, 6, f"[{EMPTY}] -1/6"),
+        (9, 6, f"[{FULL}] 9/6"),
+        (4.5, None, "4.5"),
+        (NAN, 2, f"[{EMPTY}] nan/2"),
+        (INFINITY, INFINITY, f"[{EMPTY}] inf/inf"),
+        (INFINITY, 2, f"[{FULL}] inf/2"),
+        (HUGE, 2, f"[{FULL}] inf/2"),
+        (HUGE, 2 * HUGE, f"[{EMPTY}] inf/inf"),
+        (HUGE, None, "inf"),
+    ],
+    ids=range(10),
+)
+def test_known_totals_make_a_bar_and_others_a_number(
+    progress: float, total: float | None, shown: str
+) -> None:
+    """Whatever a server counts, the line goes on; of several reports the last counts."""
+    report = {"progress": progress, "total": total}
+    assert drawn(0.55, {"progress": 2}, report)[0].strip() == f"| 0 s {shown}"
+
+
+def test_a_message_takes_one_line_and_its_beginning_is_looked_at() -> None:
+    """Or each turn would take seconds of a message of megabytes."""
+    half = {"progress": 3, "total": 6, "message": "half\x1b"}
+    assert drawn(0.55, half)[0] == "| 0 s [############............] 3/6 half\\x1b"
+    long = {"progress": 1, "message": "x" * 99}
+    assert drawn(0.55, long, columns=20)[0] == "| 0 s 1 xxxxxxxxxx…"
+    megabytes = {"progress": 1, "message": "ж" * 2_000_000}
+    tracemalloc.start()
+    line = drawn(0.55, megabytes)[0]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert line == "| 0 s 1 " + "ж" * 70 + "…"
+    assert peak < 1_000_000
+
+
+@pytest.mark.virtual_time
+async def test_other_output_erases_it_and_a_shorter_line_covers_the_longer_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "columns_of", lambda _: 80)
+    stream = Terminal()
+    async with StatusLine(stream) as line:
+        line.update(Progress({"progress": 1, "message": "a long message"}))
+        await asyncio.sleep(0.55)
+        line.update(Progress({"progress": 2, "message": "short"}))
+        await asyncio.sleep(0.1)
+        line.erase()
+        stream.write("other\n")
+    first, second, erased, other = stream.getvalue().split("\r")[1:]
+    assert second == "/ 1 s 2 short".ljust(len(first))
+    assert (erased.strip(), other) == ("", "other\n")
+
+
+@pytest.mark.virtual_time
+async def test_what_the_encoding_lacks_is_drawn_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "columns_of", lambda _: 80)
+    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
+    async with StatusLine(stream) as line:
+        line.update(Progress({"progress": 1, "message": "für"}))
+        await asyncio.sleep(0.55)
+    stream.seek(0)
+    assert stream.read().strip() == r"| 0 s 1 f\xfcr"

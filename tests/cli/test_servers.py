@@ -1,4 +1,4 @@
-"""Configured servers on the command line: by name, listed, locked."""
+"""Configured servers on the command line: by name, listed, found, locked."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
+from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 
 DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
@@ -36,6 +38,7 @@ def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None
     """F-SHOW-1, F-MANY-7: in the user's file, where nobody has to agree."""
     add_demo(capsys, "--scope", "user")
     assert run(capsys, "call", "demo", "echo", "message=5")[0] == "5\n"
+    assert complete(["zsh", "mcpclient call demo ec"]) == "echo\n"  # it has been seen
     assert run(capsys, "servers", "--no-connect")[0].splitlines()[-1].startswith("demo ")
     run(capsys, "remove", "demo", "--scope", "user")
     assert "no server is configured" in run(capsys, "servers")[0]
@@ -76,6 +79,7 @@ def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     Path("all.json").write_text(json.dumps({"mcpServers": servers}))
     for name in servers:
         assert "echo" in run(capsys, "tools", name, "--config", "all.json")[0]
+        assert complete(["zsh", f"mcpclient call --config all.json {name} ec"]) == "echo\n"
     assert "./no/such.py" in run(capsys, "tools", "./no/such.py", "--config", "all.json", code=3)[1]
     add_demo(capsys, "--scope", "user")
     run(capsys, "add", "maker/demo", "--scope", "user", "--", sys.executable, DEMO)
@@ -295,3 +299,50 @@ def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
     assert "no such command" in run(capsys, "lock", "--config", "c.json", code=3)[1]
     run(capsys, "add", "mine", "--", "x")
     assert "agreed" in run(capsys, "lock", "mine", code=2)[1]
+
+
+# Finding
+
+ENTRY = {"command": sys.executable, "args": [DEMO]}
+
+
+def test_all_that_fits_is_found_the_best_first(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-21: tools, prompts and resources of all servers, as the manager ranks tools."""
+    path = tmp_path / "servers.json"
+    servers = {"demo": ENTRY, "down": {"command": "no-such-program"}}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    found, errors = run(capsys, "find", "--config", str(path), "add", "numbers")
+    assert found.splitlines()[1].split() == [
+        "demo.add",
+        *["tool", "of", "demo", "Add", "two", "numbers"],
+    ]
+    assert "down is not connected" in errors
+    words = ["find", "--config", str(path), "--json"]
+    haiku = json.loads(run(capsys, *words, "haiku")[0])["found"]
+    assert [(each["kind"], each["server"], each["name"]) for each in haiku] == [
+        ("prompt", "demo", "haiku")
+    ]
+    text = json.loads(run(capsys, *words, "short", "text", "--limit", "1")[0])["found"]
+    assert [each["uri"] for each in text] == ["demo://readme"]
+    assert run(capsys, "find", "--config", str(path), "zebra")[0] == "nothing fits\n"
+    assert "needs words" in run(capsys, "find", "--config", str(path), code=2)[1]
+
+
+def test_servers_of_other_applications(nothing_configured: Path, capsys: Capture) -> None:
+    """F-SHOW-21, F-SAFE-2: they are listed without being started, and used once agreed to."""
+    assert run(capsys, "servers", "--found")[0] == "no servers found\n"
+    (nothing_configured / ".cursor").mkdir()
+    file = nothing_configured / ".cursor" / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"demo": ENTRY}}))
+    listed = json.loads(run(capsys, "servers", "--found", "--json")[0])["servers"]
+    assert [(each["name"], each["status"]) for each in listed] == [
+        ("demo@cursor", "needs_approval")
+    ]
+    assert "needs approval" in run(capsys, "call", "demo@cursor", "echo", "message=hi", code=2)[1]
+    assert "no server 'demo@zed'" in run(capsys, "ping", "demo@zed", code=2)[1]
+    words = ("call", "demo@cursor", "echo", "message=hi")
+    with terminal(*words, cwd=nothing_configured) as session:
+        session.wait_for("now and from now on? [y/N]")
+        session.type("y\n")
+        assert session.end() == 0
+    assert run(capsys, *words)[0] == "hi\n"

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from mcpclient.cli.running import run as main
-from mcpclient.client.client import Client
-from mcpclient.errors import PeerError
 from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
@@ -46,22 +44,6 @@ def test_a_target_that_may_hold_a_secret_is_not_written(tmp_path: Path, capsys: 
     assert main(["stubs", "-o", str(file), *DEMO, "--api-key", "s3cret"]) == 0
     assert "TARGET" not in file.read_text()
     assert "pass it" in capsys.readouterr().err
-
-
-def test_a_server_without_the_list_of_templates(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-STUB-1: servers with resources need not have it; any other refusal is an error."""
-    refused = PeerError(-32601, "Method not found")
-
-    async def refuse(client: Client) -> None:
-        raise refused
-
-    monkeypatch.setattr(Client, "list_resource_templates", refuse)
-    assert main(["stubs", *DEMO]) == 0
-    assert "def read_" not in capsys.readouterr().out
-    refused.code = -32603
-    assert main(["stubs", *DEMO]) != 0
 
 
 @pytest.mark.parametrize("words", [["--check"], ["--check", "-o", "no/such/file"]])

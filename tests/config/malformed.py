@@ -66,11 +66,8 @@ _ENTRIES: list[Any] = [
     *({"command": "x", "env": {"A": []}}, {"command": "x", "env": {"A": {}}}),
     *({"command": "x", "env": {"A": "\0"}}, {"command": "x", "env": {"A\n": "b"}}),
     *({"command": "x", "envFile": 1}, {"command": "x", "cwd": 1}, {"command": "x", "cwd": []}),
-    *(
-        {"command": "x", "cwd": "${NOT_SET}"},
-        {"command": "${NOT_SET}"},
-        {"command": ["${NOT_SET}"]},
-    ),
+    *({"command": "x", "cwd": "${NOT_SET}"}, {"command": "${NOT_SET}"}),
+    {"command": ["${NOT_SET}"]},
     *({"command": "x", "env_vars": [1]}, {"command": "x", "env_vars": {"a": "b"}}),
     *({"command": "x", "disabled": "yes"}, {"command": "x", "disabled": 1}),
     *({"command": "x", "enabled": []}, {"command": "x", "enabled": "no"}),
@@ -105,12 +102,8 @@ _TOML = [
 ]
 _YAML = [
     *("mcpServers: [", "mcpServers: &a b\n", "\tmcpServers: x\n", "mcpServers:\n - command: x\n"),
-    *(
-        "- a\n- b\n",
-        "mcpServers:\n  - name: a\n",
-        "mcpServers: !!python/object x\n",
-        "mcpServers: 3\n",
-    ),
+    *("- a\n- b\n", "mcpServers:\n  - name: a\n", "mcpServers: !!python/object x\n"),
+    "mcpServers: 3\n",
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 from mcpclient.errors import PeerError
@@ -170,23 +169,118 @@ _FORM = {
 }
 
 
+_ANSWERS: Json = {
+    **{each: {} for each in ("resources/subscribe", "resources/unsubscribe")},
+    **{each: {} for each in ("logging/setLevel", "ping")},
+    "resources/list": {
+        "resources": [
+            {"uri": "file:///notes.txt", "name": "notes", "mimeType": "text/plain"},
+            {"uri": "file:///logo.png", "name": "logo", "mimeType": "image/png"},
+        ]
+    },
+    "resources/templates/list": {
+        "resourceTemplates": [
+            {"uriTemplate": "issue://{owner}/{number}{?full}", "name": "An issue"},
+        ]
+    },
+    "prompts/list": {
+        "prompts": [
+            {
+                "name": "review",
+                "description": "A review",
+                "arguments": [
+                    {"name": "language", "description": "Of the code", "required": True},
+                    {"name": "style"},
+                ],
+            }
+        ]
+    },
+}
+
+# What tools return, and what they ask the client.
+_RESULTS: Json = {
+    "picture": {
+        "content": [
+            {"type": "text", "text": "A picture:"},
+            {"type": "image", "data": _IMAGE, "mimeType": "image/png"},
+            {"type": "resource_link", "uri": "file:///notes.txt", "name": "notes"},
+        ],
+        "structuredContent": {"width": 16, "height": 16, "tags": ["a", "b"], "alpha": None},
+    },
+    "fail": {**text_result("it did not work"), "isError": True},
+    "large": text_result("0123456789" * 100_000),
+}
+_ASKED: dict[str, tuple[str, Json]] = {
+    "ask_user": (
+        "elicitation/create",
+        {"message": "Who are you?", "requestedSchema": _FORM},
+    ),
+    "visit": (
+        "elicitation/create",
+        {
+            "mode": "url",
+            "message": "Please pay first.",
+            "url": "https://pay.example.com/checkout?id=7",
+            "elicitationId": "v1",
+        },
+    ),
+    "ask_model": (
+        "sampling/createMessage",
+        {
+            "messages": [
+                {"role": "user", "content": {"type": "text", "text": "What is 6 times 7?"}}
+            ],
+            "maxTokens": 100,
+            "systemPrompt": "Answer shortly.",
+        },
+    ),
+    "list_roots": ("roots/list", {}),
+}
+
+
+def _hostile_answers() -> Json:
+    properties = {
+        attack: {"type": "string", "description": attack, "title": attack, "enum": [attack]}
+        for attack in ATTACKS
+    }
+    schema = {"type": "object", "properties": properties}
+    content = [{"type": "text", "text": attack} for attack in ATTACKS]
+    content.append({"type": "resource_link", "uri": ATTACKS[2], "name": ATTACKS[0]})
+    content.append({"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"})
+    return {
+        "tools/list": {
+            "tools": [_tool(attack, attack * 3, schema, title=attack) for attack in ATTACKS]
+        },
+        "tools/call": {"content": content, "structuredContent": dict(zip(ATTACKS, ATTACKS))},
+        "resources/list": {
+            "resources": [{"uri": each, "name": each, "mimeType": each} for each in ATTACKS]
+        },
+        "prompts/list": {"prompts": [{"name": each, "description": each} for each in ATTACKS]},
+    }
+
+
 class Showcase(ScriptedServer):
     """The server. ``tools`` replaces its tools; ``hostile``: every string of its is an attack."""
 
     def __init__(self, *, tools: list[Any] | None = None, hostile: bool = False) -> None:
+        answers = {
+            **_ANSWERS,
+            "tools/list": self._list_tools,
+            "tools/call": self._call,
+            "resources/read": self._read_resource,
+            "prompts/get": self._prompt,
+            "completion/complete": self._complete,
+        }
         super().__init__(
-            {method: getattr(self, name) for method, name in _METHODS.items()},
+            {**answers, **_hostile_answers()} if hostile else answers,
             version=HANDSHAKE,
             capabilities={
                 "tools": {"listChanged": True},
                 "resources": {"subscribe": True},
-                "prompts": {},
-                "completions": {},
-                "logging": {},
+                **{name: {} for name in ("prompts", "completions", "logging")},
             },
         )
         self.tools = TOOLS + MALFORMED if tools is None else tools
-        self.hostile = hostile
         self.name = HOSTILE if hostile else "showcase"
         self.instructions = HOSTILE if hostile else "Search first, then read."
 
@@ -195,154 +289,41 @@ class Showcase(ScriptedServer):
         """A new connection to it."""
         return InProcessTransport(self.serve)
 
-    async def _answer_of_the_client(self, method: str, params: Json) -> str:
-        answer = await self.ask(f"s{len(self.received)}", method, **params)
-        return str(answer.get("result", answer))
-
-    async def _list_tools(self, params: Json) -> Json:
-        if self.hostile:
-            schema = {
-                "type": "object",
-                "properties": {
-                    attack: {
-                        "type": "string",
-                        "description": attack,
-                        "title": attack,
-                        "enum": [attack],
-                    }
-                    for attack in ATTACKS
-                },
-            }
-            return {
-                "tools": [_tool(attack, attack * 3, schema, title=attack) for attack in ATTACKS]
-            }
+    def _list_tools(self, params: Json) -> Json:
         start = int(params.get("cursor", 0))
         page: Json = {"tools": self.tools[start : start + 2500]}
         if start + 2500 < len(self.tools):
             page["nextCursor"] = str(start + 2500)
         return page
 
-    async def _list_resources(self, params: Json) -> Json:
-        if self.hostile:
-            return {
-                "resources": [
-                    {"uri": attack, "name": attack, "mimeType": attack} for attack in ATTACKS
-                ]
-            }
-        return {
-            "resources": [
-                {"uri": "file:///notes.txt", "name": "notes", "mimeType": "text/plain"},
-                {"uri": "file:///logo.png", "name": "logo", "mimeType": "image/png"},
-            ]
-        }
-
-    async def _list_templates(self, params: Json) -> Json:
-        uri = "issue://{owner}/{number}{?full}"
-        return {"resourceTemplates": [{"uriTemplate": uri, "name": "An issue"}]}
-
-    async def _list_prompts(self, params: Json) -> Json:
-        if self.hostile:
-            return {"prompts": [{"name": attack, "description": attack} for attack in ATTACKS]}
-        arguments = [
-            {"name": "language", "description": "Of the code", "required": True},
-            {"name": "style"},
-        ]
-        return {"prompts": [{"name": "review", "description": "A review", "arguments": arguments}]}
-
-    async def _read_resource(self, params: Json) -> Json:
+    def _read_resource(self, params: Json) -> Json:
         uri = params["uri"]
         if uri.endswith(".png"):
             return {"contents": [{"uri": uri, "mimeType": "image/png", "blob": _IMAGE}]}
         return {"contents": [{"uri": uri, "mimeType": "text/plain", "text": f"content of {uri}"}]}
 
-    async def _prompt(self, params: Json) -> Json:
+    def _prompt(self, params: Json) -> Json:
         text = f"Review this {params.get('arguments', {}).get('language')} code."
         return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
-    async def _complete(self, params: Json) -> Json:
+    def _complete(self, params: Json) -> Json:
         value = params["argument"]["value"]
         found = [each for each in ("python", "pascal", "perl") if each.startswith(value)]
         return {"completion": {"values": found}}
 
-    async def _nothing(self, params: Json) -> Json:
-        return {}
-
     async def _call(self, params: Json) -> Json:
-        arguments = params.get("arguments", {})
-        if self.hostile:
-            content = [{"type": "text", "text": attack} for attack in ATTACKS]
-            content.append({"type": "resource_link", "uri": ATTACKS[2], "name": ATTACKS[0]})
-            content.append({"type": "image", "data": "PHN2Zy8+", "mimeType": "image/svg+xml"})
-            return {"content": content, "structuredContent": {attack: attack for attack in ATTACKS}}
-        tool = getattr(self, f"tool_{params['name']}", None)
-        result: Json = text_result(str(arguments)) if tool is None else await tool(params)
-        return result
-
-    async def tool_slow(self, params: Json) -> Json:
-        token = params.get("_meta", {}).get("progressToken")
-        for step in (1, 2, 3):
-            self.notify(
-                "notifications/progress",
-                progressToken=token,
-                progress=step,
-                total=5,
-                message="counting",
-            )
-        await asyncio.get_running_loop().create_future()
-        return {}
-
-    async def tool_picture(self, params: Json) -> Json:
-        return {
-            "content": [
-                {"type": "text", "text": "A picture:"},
-                {"type": "image", "data": _IMAGE, "mimeType": "image/png"},
-                {"type": "resource_link", "uri": "file:///notes.txt", "name": "notes"},
-            ],
-            "structuredContent": {"width": 16, "height": 16, "tags": ["a", "b"], "alpha": None},
-        }
-
-    async def tool_fail(self, params: Json) -> Json:
-        return {**text_result("it did not work"), "isError": True}
-
-    async def tool_refuse(self, params: Json) -> Json:
-        raise PeerError(-32602, "no such thing", {"id": 7})
-
-    async def tool_ask_user(self, params: Json) -> Json:
-        asked = {"message": "Who are you?", "requestedSchema": _FORM}
-        return text_result(await self._answer_of_the_client("elicitation/create", asked))
-
-    async def tool_visit(self, params: Json) -> Json:
-        asked = {
-            "mode": "url",
-            "message": "Please pay first.",
-            "url": "https://pay.example.com/checkout?id=7",
-            "elicitationId": "v1",
-        }
-        return text_result(await self._answer_of_the_client("elicitation/create", asked))
-
-    async def tool_ask_model(self, params: Json) -> Json:
-        message = {"role": "user", "content": {"type": "text", "text": "What is 6 times 7?"}}
-        asked = {"messages": [message], "maxTokens": 100, "systemPrompt": "Answer shortly."}
-        return text_result(await self._answer_of_the_client("sampling/createMessage", asked))
-
-    async def tool_list_roots(self, params: Json) -> Json:
-        return text_result(await self._answer_of_the_client("roots/list", {}))
-
-    async def tool_large(self, params: Json) -> Json:
-        return text_result("0123456789" * 100_000)
-
-
-_METHODS: Mapping[str, str] = {
-    "tools/list": "_list_tools",
-    "tools/call": "_call",
-    "resources/list": "_list_resources",
-    "resources/templates/list": "_list_templates",
-    "resources/read": "_read_resource",
-    "resources/subscribe": "_nothing",
-    "resources/unsubscribe": "_nothing",
-    "prompts/list": "_list_prompts",
-    "prompts/get": "_prompt",
-    "completion/complete": "_complete",
-    "logging/setLevel": "_nothing",
-    "ping": "_nothing",
-}
+        name = params["name"]
+        if name == "refuse":
+            raise PeerError(-32602, "no such thing", {"id": 7})
+        if name == "slow":
+            steps = {"total": 5, "message": "counting"}
+            token = params.get("_meta", {}).get("progressToken")
+            for step in (1, 2, 3):
+                self.notify("notifications/progress", progressToken=token, progress=step, **steps)
+            await asyncio.get_running_loop().create_future()
+        if name in _ASKED:
+            method, asked = _ASKED[name]
+            answer = await self.ask(f"s{len(self.received)}", method, **asked)
+            return text_result(str(answer.get("result", answer)))
+        found: Json = _RESULTS.get(name) or text_result(str(params.get("arguments", {})))
+        return found

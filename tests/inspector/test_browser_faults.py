@@ -157,16 +157,6 @@ async def test_a_server_that_never_answers_can_be_given_up(chromium: Chromium) -
         await page.get_by_role("button", name="Connect", exact=True).wait_for()
 
 
-async def test_a_call_without_an_answer_shows_that_it_runs_and_can_be_cancelled(
-    chromium: Chromium,
-) -> None:
-    async with chromium.visit(faulty()) as (page, _):
-        await call(page, "silent")
-        await page.locator(".running").wait_for()
-        await page.locator(".running button").click()
-        await shown(page, ".outcomes .problem", "cancelled")
-
-
 async def test_from_request_to_response_and_back(chromium: Chromium) -> None:
     """F-SHOW-14: also where a filter hides the other one."""
     async with chromium.visit(faulty()) as (page, _):

@@ -166,7 +166,9 @@ async def test_nothing_moves_while_counts_grow(chromium: Chromium) -> None:
         assert await places(page) == before
 
 
-async def test_forced_colors_keep_lanes_choice_and_state(chromium: Chromium) -> None:
+async def test_headings_are_in_order_and_forced_colors_keep_choice_and_state(
+    chromium: Chromium,
+) -> None:
     async with chromium.visit(Scene()) as (page, _):
         await page.emulate_media(forced_colors="active")
         await choose(page, "picture")
@@ -177,11 +179,6 @@ async def test_forced_colors_keep_lanes_choice_and_state(chromium: Chromium) -> 
         chosen = page.locator("#list .row[aria-selected=true]")
         style = await chosen.evaluate("each => getComputedStyle(each).outlineStyle")
         assert style == "solid"
-
-
-async def test_headings_are_in_order(chromium: Chromium) -> None:
-    async with chromium.visit(Scene()) as (page, _):
-        await choose(page, "picture")
         await call(page)
         await page.locator("#wire .row.request").last.click()
         await page.locator(".record .tree").first.wait_for()

@@ -1,24 +1,41 @@
-"""F-SHOW-10, F-AUTH-12: what the page is told: names, and no value that is secret."""
+"""F-SHOW-10, F-SHOW-14, F-SHOW-17, F-AUTH-12: what the page is told, without any secret."""
 
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from mcpclient import Client, ConnectFailed, OAuth, UsageError
+from mcpclient import Client, ConnectFailed, OAuth, PeerError, UsageError
 from mcpclient.framing.headers import Headers
+from mcpclient.inspector import described as module
 from mcpclient.inspector.described import (
+    Lists,
+    Word,
+    copied_command,
+    copied_target,
+    copied_url,
     described_call,
     described_client,
     described_error,
     described_recording,
+    fetch_lists,
+    recorded_lists,
+    schema_issues,
 )
 from mcpclient.recording.conversation import Call, Failed, Heard, Refused
+from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.inspector import test_differences as page
 from tests.inspector.recorded import recording
-from tests.inspector.showcase import Showcase
+from tests.inspector.showcase import MALFORMED, Showcase
+
+pytestmark = pytest.mark.virtual_time
+
+# Servers, errors and calls
 
 
 def test_no_value_of_a_header_or_a_variable_is_told() -> None:
@@ -38,7 +55,6 @@ def test_no_value_of_a_header_or_a_variable_is_told() -> None:
     assert (told[0]["transport"], told[0]["version"], told[0]["era"]) == (None, None, None)
 
 
-@pytest.mark.virtual_time
 async def test_a_connected_client() -> None:
     showcase = Showcase()
     async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
@@ -107,3 +123,221 @@ def test_failures_are_outcomes_of_calls() -> None:
     outcomes = [described_call(call)["outcome"] for call in calls]
     assert outcomes == [{"v": 1}, {"http": 404}, {"type": "ConnectionLost"}, None]
     assert described_call(calls[0])["params"] == {"x": 1}
+
+
+# How a server is reached, as it can be copied
+
+
+def shown(word: Word) -> str:
+    return "".join(part if isinstance(part, str) else f"${part['variable']}" for part in word)
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("npx -y @scope/server-files /tmp ./a ~/b", None),
+        ("uvx mcp-server-time --local-timezone=Europe/Berlin", None),
+        ("python -m my.server --port 8000 --ratio -0.5 -v", None),
+        ("node ../server.js stdio -- ready", None),
+        ("docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server", None),
+        ("server --url https://h.example/v1", None),
+        ("server '/a folder/b'", None),
+        (r"server 'C:\data\files'", None),
+        ("server --api-key abc", "server --api-key $API_KEY"),
+        ("server --api-key=abc --mode=", "server --api-key=$API_KEY --mode="),
+        ("server -t abc", "server -t $ARGUMENT_2"),
+        ("server -p 8080", None),
+        ("server hunter2", "server $ARGUMENT_1"),
+        ("server sk-abcdef1234567890abc", "server $ARGUMENT_1"),
+        ("server /tmp/abcdefgh12345678", "server $ARGUMENT_1"),
+        ("env API_KEY=abc MODE=x server", "env API_KEY=$API_KEY MODE=$MODE server"),
+        ("server --header 'Authorization: x'", "server --header $HEADER"),
+        ("server https://h.example/?key=abc", "server $ARGUMENT_1"),
+        ("server https://user:abc@h.example/", "server $ARGUMENT_1"),
+        ("server --1='{}'", "server $ARGUMENT_1"),
+        ("python -c 'import x'", "python -c $ARGUMENT_2"),
+    ],
+)
+def test_a_command_runs_as_it_is_and_has_no_secret(command: str, expected: str | None) -> None:
+    """F-AUTH-12: options, paths, numbers and words stay; the rest are variables with a name."""
+    words = shlex.split(command)
+    assert [shown(word) for word in copied_command(words)] == shlex.split(expected or command)
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("https://h.example/mcp", "https://h.example/mcp"),
+        ("https://h.example/mcp?tools=all&n=3&b", "https://h.example/mcp?tools=all&n=3&b"),
+        ("https://h.example/mcp?tools=all&key=abc", "https://h.example/mcp?tools=all&key=$KEY"),
+        ("https://h.example/mcp?q=abc123def", "https://h.example/mcp?q=$Q"),
+        ("https://h.example/mcp?7=a1b2c3", "https://h.example/mcp?7=$VALUE_7"),
+        ("https://user:abc@h.example/mcp", "$SERVER_URL"),
+        ("https://h.example/s/abcdefgh12345678/mcp?a=b", "$SERVER_URL"),
+    ],
+)
+def test_a_url_has_no_secret(url: str, expected: str) -> None:
+    assert shown(copied_url(url)) == expected
+
+
+def test_how_a_client_reaches_its_server() -> None:
+    def copied(target: Any, **options: Any) -> dict[str, Any]:
+        connection = Client(target, **options)._connection
+        return copied_target(connection.route.destination, connection.options)
+
+    assert copied(["server", "x"], cwd="/srv") == {"command": [["server"], ["x"]], "cwd": "/srv"}
+    assert copied("server x") == {"command": [["server"], ["x"]]}
+    assert copied({"url": "https://h.example/mcp"}) == {"url": ["https://h.example/mcp"]}
+    auth = OAuth(client_id="me", client_secret="s3cret", issuer="https://auth.example")
+    secret = copied("https://h.example/mcp", auth=auth)
+    assert secret["oauth"] == {"client_id": "me"}
+    assert "s3cret" not in json.dumps(secret)
+    assert copied("wss://h.example/mcp", auth="s3cret") == {"url": ["wss://h.example/mcp"]}
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError
+
+    assert copied(app) == {}
+
+
+# The lists, as the server sent them
+
+EVERYTHING: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
+
+
+async def fetched(answers: Lists, capabilities: Lists = EVERYTHING) -> Lists:
+    server = ScriptedServer(answers, version=HANDSHAKE, capabilities=capabilities)
+    async with server.client() as client:
+        return await fetch_lists(client)
+
+
+async def test_all_pages_of_all_lists_and_what_is_odd() -> None:
+    tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(2500)]
+    server = Showcase(tools=tools + MALFORMED)
+    async with Client(server.transport, protocol_version="2025-11-25") as client:
+        lists = await fetch_lists(client, fresh=True)
+        assert client._listed._schemas == {}
+    assert len(lists["tools"]) == 2504
+    assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
+    assert lists["errors"] == {}
+    assert lists["tools"][2500:] == MALFORMED
+
+
+async def test_what_is_not_offered_is_not_asked_for() -> None:
+    found = await fetched({}, {})
+    assert found["tools"] == found["prompts"] == []
+    assert found["errors"] == {}
+
+
+async def test_a_list_that_fails_is_empty_and_says_why() -> None:
+    def refuse(params: Any) -> None:
+        raise PeerError(-32000, "no tools today")
+
+    pages = iter(range(5000))
+    found = await fetched(
+        {
+            "tools/list": refuse,
+            "resources/list": {"resources": {}},
+            "resources/templates/list": {"resourceTemplates": [], "nextCursor": "same"},
+            "prompts/list": lambda _: {"prompts": [], "nextCursor": str(next(pages))},
+        }
+    )
+    texts = {name: error["text"] for name, error in found["errors"].items()}
+    assert "no tools today" in texts["tools"]
+    assert "no list 'resources'" in texts["resources"]
+    assert "the cursor 'same' for resourceTemplates twice" in texts["templates"]
+    assert "did not end" in texts["prompts"]
+
+
+async def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-API-9: as for the program's own requests."""
+    monkeypatch.setattr("mcpclient.client.connection.connection.MAX_WEIGHT", 3_000_000)
+    asked: list[Any] = []
+
+    def page(params: Any) -> dict[str, Any]:
+        asked.append(params)
+        return {"tools": ["x" * 1_000_000], "nextCursor": str(len(asked))}
+
+    found = await fetched({"tools/list": page}, {"tools": {}})
+    assert "exceeds 2 MiB" in found["errors"]["tools"]["text"]
+    assert (found["tools"], len(asked)) == ([], 3)
+
+
+def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
+    """F-SHOW-10: all pages, as they were asked for last."""
+    made = recording(
+        tmp_path / "r.jsonl",
+        ("tools/list", {}, {"tools": [{"name": "stale"}]}),
+        ("tools/list", {}, {"tools": [{"name": "a"}], "nextCursor": "2"}),
+        ("tools/list", {"cursor": "2"}, {"tools": [{"name": "b"}]}),
+        ("resources/list", {}, {"resources": "odd"}),
+    )
+    lists = recorded_lists(made.conversation)
+    assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
+    assert lists["resources"] == lists["prompts"] == []
+
+
+# Malformed entries, with the field and the reason
+
+OBJECT = {"type": "object"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "entry", "expected"),
+    [
+        ("tools", {"inputSchema": OBJECT}, [("name", "is missing")]),
+        ("tools", {"name": "a"}, [("inputSchema", "is missing")]),
+        ("tools", {"name": "", "inputSchema": OBJECT}, [("name", "is empty")]),
+        ("tools", {"name": 7, "inputSchema": OBJECT}, [("name", "is a number and not a string")]),
+        (
+            "tools",
+            {"name": "a", "inputSchema": []},
+            [("inputSchema", "is an array and not an object")],
+        ),
+        (
+            "tools",
+            {"name": "a", "inputSchema": {"type": "string"}},
+            [("inputSchema", 'has a type other than "object"')],
+        ),
+        (
+            "tools",
+            {"name": "a", "inputSchema": OBJECT, "description": None, "annotations": True},
+            [
+                ("description", "is null and not a string"),
+                ("annotations", "is a boolean and not an object"),
+            ],
+        ),
+        ("resources", {"uri": "u"}, [("name", "is missing")]),
+        ("templates", {"name": "a"}, [("uriTemplate", "is missing")]),
+        ("prompts", {"name": "a", "arguments": {}}, [("arguments", "is not a list of objects")]),
+        ("prompts", {"name": "a", "arguments": [1]}, [("arguments", "is not a list of objects")]),
+        ("prompts", "text", [("", "is a string and not an object")]),
+        ("prompts", {"name": "a"}, []),
+    ],
+)
+def test_what_shows_at_a_glance(kind: str, entry: Any, expected: list[tuple[str, str]]) -> None:
+    found = page.run("listingIssues", kind, [entry], module="listing")
+    assert [(field, reason) for _, _, field, reason in found] == expected
+
+
+def test_a_name_that_comes_twice() -> None:
+    tools = [{"name": "a", "inputSchema": OBJECT}, {"name": "a", "inputSchema": OBJECT}]
+    found = page.run("listingIssues", "tools", tools, module="listing")
+    assert found == [[1, "a", "name", "is the same as in entry 1"]]
+
+
+async def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TURN", -1)
+    tools: list[Any] = [
+        {"name": "a", "inputSchema": {"type": 7}, "outputSchema": OBJECT},
+        {"name": "b", "inputSchema": OBJECT, "outputSchema": {"properties": []}},
+        {"inputSchema": {"type": 7}},
+        "no tool",
+    ]
+    found = await schema_issues(tools)
+    assert [odd[:3] for odd in found] == [
+        (0, "a", "inputSchema"),
+        (1, "b", "outputSchema"),
+        (2, "", "inputSchema"),
+    ]
+    assert all(odd[3].startswith("is not a JSON Schema: ") for odd in found)

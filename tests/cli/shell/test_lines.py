@@ -1,20 +1,35 @@
-"""Where the lines of the shell come from; `test_terminal` has them from real terminals."""
+"""The lines of the shell: where they come from, and what is kept of them: F-SHOW-5."""
 
 from __future__ import annotations
 
 import asyncio
 import io
+import logging
+import os
+import stat
 import sys
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mcpclient import UsageError
 from mcpclient.cli.screen import Screen
 from mcpclient.cli.shell import lines
-from mcpclient.cli.shell.lines import EditedLines, History, PlainLines, ScriptLines, open_lines
+from mcpclient.cli.shell.lines import (
+    EditedLines,
+    History,
+    PlainLines,
+    ScriptLines,
+    open_lines,
+    without_secrets,
+)
 from tests.cli.in_process import Terminal
+
+# Reading
 
 
 class FakeEditor:
@@ -110,3 +125,123 @@ def test_the_lines_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", Terminal())
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert isinstance(open_lines(screen(), nothing, History(None)), PlainLines)
+
+
+# History
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "user": {"type": "string"},
+        "code": {"type": "string", "format": "password"},
+        "note": {"type": "string", "writeOnly": True},
+        "account": {
+            "type": "object",
+            "properties": {"secret word": {"writeOnly": True}, "n": {"type": "number"}},
+        },
+        "people": {"type": "array", "items": {"properties": {"x": {"format": "password"}}}},
+        "pin": {"$ref": "#/$defs/Secret"},
+        "maybe": {"anyOf": [{"$ref": "#/$defs/Secret"}, {"type": "null"}]},
+        "told": {"$ref": "#/$defs/Plain", "writeOnly": True},
+        "login": {"anyOf": [{"$ref": "#/$defs/Login"}, {"type": "null"}]},
+    },
+    "$defs": {
+        "Plain": {"type": "string"},
+        "Secret": {"type": "string", "format": "password", "writeOnly": True},
+        "Login": {"type": "object", "properties": {"word": {"$ref": "#/$defs/Secret"}}},
+    },
+}
+
+
+def kept(line: str) -> str:
+    return without_secrets(line, lambda words: SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("login user=me password=hunter2", "login user=me password="),
+        ("login password='a b c' user=me", "login password= user=me"),
+        ("login apiKey:=1234 & # later", "login apiKey:= & # later"),
+        ("login code=hunter2 note=x user=me", "login code= note= user=me"),
+        ("login password=@file", "login password=@file"),
+        (
+            'login {"password": "hunter2", "user": "me"} | jq .x',
+            'login {"password": "", "user": "me"} | jq .x',
+        ),
+        (
+            'login account:={"secret word": "x", "n": 1}',
+            'login account:={"secret word": "", "n": 1}',
+        ),
+        ('login people=[{"x": "hunter2"}]', 'login people=[{"x": ""}]'),
+        ("login pin=hunter2 maybe=hunter2 told=x", "login pin= maybe= told="),
+        ('login login:={"word": "hunter2", "n": 1}', 'login login:={"word": "", "n": 1}'),
+        ('login list=[1, 2] n={"a": 1}', 'login list=[1, 2] n={"a": 1}'),
+    ],
+)
+def test_values_of_secret_parameters_are_left_out(line: str, expected: str) -> None:
+    """F-SHOW-5: by name, by schema, in JSON, in quotes."""
+    assert kept(line) == expected
+
+
+def test_secrets_that_show_by_their_form() -> None:
+    """F-SHOW-5: tokens of well-known services, passwords in URLs."""
+    token = "ghp_" + "a1B2" * 9
+    assert token not in kept(f"echo message={token}")
+    assert "hunter2" not in kept("fetch url=https://me:hunter2@example.com/")
+    assert "hunter2" not in kept("fetch header='Authorization: Bearer hunter2secret'")
+
+
+@given(st.text())
+def test_any_line_can_be_kept(line: str) -> None:
+    without_secrets(line, lambda words: SCHEMA)
+
+
+def test_lines_are_kept_for_the_next_time(tmp_path: Path) -> None:
+    """F-SHOW-5: in a file for its owner alone; repetitions and blank lines count once, or never."""
+    path = tmp_path / "folder" / "history"
+    history = History(path)
+    for line in ("tools", "tools", "  ", "echo message='two\nlines'", "servers é"):
+        history.add(line)
+    expected = ["tools", "echo message='two lines'", "servers é"]
+    assert history.lines == expected == History(path).lines
+    if os.name == "posix":
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_the_file_stays_short(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_text("".join(f"line {number}\n" for number in range(2000)))
+    os.chmod(path, 0o600)
+    History(path).add("last")
+    lines = History(path).lines
+    assert (len(lines), lines[0], lines[-1]) == (1000, "line 1001", "last")
+    history = History(path)
+    history.add("x" * 5000)
+    assert history.lines[-1] == "x" * 5000
+    assert History(path).lines[-1] == "last"
+
+
+def test_a_session_without_a_file() -> None:
+    history = History(None)
+    history.add("tools")
+    assert history.lines == ["tools"]
+
+
+@pytest.mark.needs_posix
+def test_what_others_could_have_written_is_not_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-SHOW-5: and neither is a failure to write more than a warning."""
+    path = tmp_path / "history"
+    path.write_text("from somebody else\n")
+    os.chmod(path, 0o666)
+    with caplog.at_level(logging.WARNING, "mcpclient.shell"):
+        history = History(path)
+        history.add("tools")
+    assert history.lines == ["tools"]
+    assert path.read_text() == "from somebody else\n"
+    with caplog.at_level(logging.WARNING, "mcpclient.shell"):
+        History(tmp_path / "history" / "no folder").add("tools")
+    assert len([record for record in caplog.records if "is not kept" in record.message]) == 2

@@ -17,6 +17,8 @@ from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, in_shell
 from tests.support.properties import examples
 
+PIXEL = "[demo://pixel, image/png, 70 bytes]"
+
 
 async def test_a_tools_name_is_a_command() -> None:
     """F-SHOW-5: its result is `_`, and parts of it can be looked at."""
@@ -36,6 +38,7 @@ async def test_what_a_server_offers() -> None:
         assert "demo-server" in (await world.run("info"))[0]
         assert "demo://readme" in (await world.run("resources"))[0]
         assert (await world.run("read demo://readme", "_.text"))[1].startswith("This text")
+        assert await world.run("read demo://pixel", "_.data") == [PIXEL, "70 bytes"]
         assert "haiku" in (await world.run("prompts"))[0]
         assert "haiku about rain" in (await world.run("prompt haiku topic=rain"))[0]
         assert await world.run("_.messages[0].role") == ["user"]

@@ -182,18 +182,8 @@ async def test_a_server_that_has_no_prompts() -> None:
 
 
 HOSTILE = [
-    *(
-        "a | sh -c evil",
-        "a > file",
-        "a & b",
-        '"; | sh',
-        "a#b",
-        "a'b",
-        "x\\ | sh",
-        "| sh",
-        ">x",
-        "&",
-    ),
+    *("a | sh -c evil", "a > file", "a & b", '"; | sh', "a#b", "a'b", "x\\ | sh", "| sh", ">x"),
+    "&",
     *("[1] | sh", "{} | sh", "a:=[1] | sh", " | sh"),
 ]
 

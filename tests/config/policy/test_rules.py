@@ -54,7 +54,7 @@ NO_RULES: list[object] = [
     *("url:https://x/#f", "url:https://x:0/", "url:https://x:99999/", "url:https://a b/"),
     *("url:https://a\\b/", "url:https://x/a b", "url:https://1.2.3.4.5/"),
     *(None, 3, [], {}, {"serverName": "a:b"}, {"serverName": "a", "serverUrl": "https://x"}),
-    *({"serverCommand": "npx"}, {"serverCommand": []}, {"serverCommand": [1]}, {"name": "x"}),
+    *({"serverCommand": "npx"}, {"serverCommand": []}, {"serverCommand": [1]}, {"name": "https://x"}),
     {"serverName": 3},
     *("env:", "env:A B", "cwd:", "cwd:relative"),
 ]
@@ -166,6 +166,8 @@ URLS = [
     ("https://*.corp.com/*", "https://corp.com/x", False, False),
     ("https://*.corp.com/*", "https://evil.com/x.corp.com/", False, False),
     ("https://*.corp.com/*", "https://evilcorp.com/x", False, False),
+    ("https://corp.com/*", "https://corp.com.evil.com/x", False, False),
+    ("https://a.corp.com/*", "https://a.corp/x", False, False),
     ("https://*.corp.com/*", "https://a.corp.com.evil.com/x", False, False),
     ("https://*.corp.com/*", "https://a.corp.com@evil.com/x", False, False),
     ("https://*.corp.com/*", "https://A.CORP.com.:443/x", True, True),
