@@ -6,8 +6,10 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
@@ -39,6 +41,32 @@ def talk(command: list[str], *messages: Any, **options: Any) -> tuple[list[Any],
         command, input=given, capture_output=True, text=True, timeout=60, check=False, **options
     )
     return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+
+
+@contextmanager
+def hosting(
+    command: list[str], errors: list[str]
+) -> Iterator[tuple[subprocess.Popen[str], Callable[[Any], Any]]]:
+    """A host of a bridge: the process, and a function that asks and returns the answer.
+
+    ``errors`` gets what the bridge has written to stderr when its input has ended.
+    """
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        sending, answers = process.stdin, process.stdout
+
+        def ask(message: Any) -> Any:
+            sending.write(json.dumps(message) + "\n")
+            sending.flush()
+            return json.loads(answers.readline())
+
+        yield process, ask
+        sending.close()
+        assert answers.read() == ""
+        errors.append(process.stderr.read())
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28", None])
@@ -79,21 +107,11 @@ def test_nothing_but_messages_is_written_to_stdout(tmp_path: Path) -> None:
         "os.system('echo started'), old(self))[-1]"
     )
     command = bridge("--", sys.executable, str(noisy), prelude=prelude)
-    process = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        process.stdin.write(json.dumps(INITIALIZE) + "\n")
-        process.stdin.flush()
-        assert json.loads(process.stdout.readline())["result"]["protocolVersion"] == "2025-11-25"
-        process.stdin.close()
-        assert process.stdout.read() == ""
-        errors = process.stderr.read()
+    errors: list[str] = []
+    with hosting(command, errors) as (process, ask):
+        assert ask(INITIALIZE)["result"]["protocolVersion"] == "2025-11-25"
     for said in ("printed", "written", "started", "a banner"):
-        assert said in errors
+        assert said in errors[0]
     assert process.returncode == 0
 
 
@@ -148,27 +166,13 @@ def test_a_failure_inside_is_told_on_stderr() -> None:
         "(self.tried.append(1), 1 / 0))[-1]"
     )
     again = {**INITIALIZE, "id": 2}
-    process = subprocess.Popen(
-        bridge("--", *DEMO, prelude=prelude),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
+    errors: list[str] = []
+    with hosting(bridge("--", *DEMO, prelude=prelude), errors) as (_, ask):
         for message, member in ((INITIALIZE, "error"), (again, "result")):
-            process.stdin.write(json.dumps(message) + "\n")
-            process.stdin.flush()
-            answer = json.loads(process.stdout.readline())
+            answer = ask(message)
             assert (answer["id"], member in answer) == (message["id"], True)
-        process.stdin.close()
-        assert process.stdout.read() == ""
-        errors = process.stderr.read()
-    assert "ZeroDivisionError" in errors
-    assert "odd" in errors
+    assert "ZeroDivisionError" in errors[0]
+    assert "odd" in errors[0]
 
 
 BLOB_SERVER = """
@@ -189,25 +193,16 @@ def test_a_large_message_takes_three_times_its_size(is_result: bool) -> None:
     """F-BRIDGE-1: the line, its text while that is read, and the values in it."""
     size = 60 * 1024 * 1024
     command = bridge("--", sys.executable, "-c", BLOB_SERVER)
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with hosting(command, []) as (process, ask):
 
-    def memory(field: str) -> int:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        return 1024 * int(status.partition(f"{field}:")[2].split()[0])
+        def memory(field: str) -> int:
+            status = Path(f"/proc/{process.pid}/status").read_text()
+            return 1024 * int(status.partition(f"{field}:")[2].split()[0])
 
-    def ask(message: Any) -> int:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        process.stdin.write(json.dumps(message).encode() + b"\n")
-        process.stdin.flush()
-        return len(process.stdout.readline())
-
-    with process:
         ask(INITIALIZE)
         before = memory("VmRSS")
         call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call"}
         params: Any = {"size": size} if is_result else {"text": "x" * size}
-        assert (ask({**call, "params": params}) > size) == is_result
+        answer = ask({**call, "params": params})
+        assert (len(answer["result"]["content"][0]["text"]) == size) == is_result
         assert memory("VmHWM") - before < 3.25 * size
-        assert process.stdin is not None
-        process.stdin.close()

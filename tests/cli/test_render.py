@@ -235,7 +235,7 @@ SLACK = "https://acme.slack.com/archives/C0123456789/p1700000000000100"
         ({"deep": {"a": "x" * 200}}, '{\n  "deep": {\n    "a": "' + "x" * 49 + "…\n  }\n}"),
         ({"message_link": SLACK, "channel_name": "general"}, "Sent a message to #general"),
         ({"message_link": SLACK, "ok": True}, "Sent a message to #C0123456789"),
-        ({"message_link": SLACK, "channel_name": " "}, "Sent a message to #C0123456789"),
+        ({"message_link": SLACK, "channel_name": " ", "channel": "a"}, "Sent a message to #a"),
         (
             {"message_link": "https://evil.example/archives/C0/p1"},
             "https://evil.example/archives/C0/p1",

@@ -54,7 +54,12 @@ NO_RULES: list[object] = [
     *("url:https://x/#f", "url:https://x:0/", "url:https://x:99999/", "url:https://a b/"),
     *("url:https://a\\b/", "url:https://x/a b", "url:https://1.2.3.4.5/"),
     *(None, 3, [], {}, {"serverName": "a:b"}, {"serverName": "a", "serverUrl": "https://x"}),
-    *({"serverCommand": "npx"}, {"serverCommand": []}, {"serverCommand": [1]}, {"name": "https://x"}),
+    *(
+        {"serverCommand": "npx"},
+        {"serverCommand": []},
+        {"serverCommand": [1]},
+        {"name": "https://x"},
+    ),
     {"serverName": 3},
     *("env:", "env:A B", "cwd:", "cwd:relative"),
 ]
