@@ -262,7 +262,6 @@ def test_over_the_network(
 UNCHECKED = ["call", "--unchecked"]
 HANDSHAKE = ["--protocol-version", "2025-11-25"]
 CALL = [*UNCHECKED, "progress", "steps=2", "--quiet", "--"]
-ASK = [*UNCHECKED, "ask", "method=ping", "--quiet", "--"]
 
 
 @pytest.mark.parametrize(
@@ -271,28 +270,10 @@ ASK = [*UNCHECKED, "ask", "method=ping", "--quiet", "--"]
         (CALL, ["server/discover"]),
         (CALL, ["tools/call"]),
         (["tools", "--quiet", "--"], ["tools/list"]),
-        (
-            [*UNCHECKED, "never", "--quiet", "--"],
-            ["tools/call", "notifications/cancelled"],
-        ),
-        (["ping", "--protocol-version", "2025-11-25", "--quiet", "--"], ["initialize"]),
-        (
-            ["ping", "--protocol-version", "2025-11-25", "--quiet", "--"],
-            ["notifications/initialized"],
-        ),
-        (
-            [
-                "call",
-                "--unchecked",
-                "ask",
-                "method=ping",
-                "--protocol-version",
-                "2025-11-25",
-                "--quiet",
-                "--",
-            ],
-            ["answer"],
-        ),
+        ([*UNCHECKED, "never", "--quiet", "--"], ["tools/call", "notifications/cancelled"]),
+        (["ping", *HANDSHAKE, "--quiet", "--"], ["initialize"]),
+        (["ping", *HANDSHAKE, "--quiet", "--"], ["notifications/initialized"]),
+        ([*UNCHECKED, "ask", "method=ping", *HANDSHAKE, "--quiet", "--"], ["answer"]),
         (["ping", "--quiet", "--"], ["end"]),
         (CALL, ["tools/call", "end"]),
         (CALL, ["tools/call", "end", "end"]),

@@ -50,6 +50,12 @@ class Session:
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 
+    def reply(self, prompt: str, text: str) -> str:
+        """Type a text once something is shown; return what came till then."""
+        shown = self.wait_for(prompt)
+        self.type(text)
+        return shown
+
     def end(self) -> int:
         """Read to the end; return the exit code."""
         while self._read():

@@ -94,6 +94,10 @@ def test_a_folder_that_cannot_be_written(capsys: Capture, tmp_path: Path) -> Non
     assert "cannot write" in run(capsys, "add", "a", "https://h/mcp", "--config", path, code=2)[1]
 
 
+def write_registry_file(of: dict[str, Any]) -> None:
+    Path("server.json").write_text(json.dumps(server(of)))
+
+
 def shown_by(capsys: Capture, *words: str) -> dict[str, Any]:
     """Return what a bundled server says of how it was started."""
     found = json.loads(run(capsys, "call", *words, "show", "--json")[0])
@@ -156,8 +160,7 @@ def test_a_locked_bundle_has_its_digest_in_the_lock(capsys: Capture, project: Pa
 def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
     """F-MANY-18: as an ordinary entry; what else may be given is told."""
     variables = [KEY, {"name": "LOG"}]
-    document = server(package("npm", "@maker/a", version="1.0.0", environmentVariables=variables))
-    Path("server.json").write_text(json.dumps(document))
+    write_registry_file(package("npm", "@maker/a", version="1.0.0", environmentVariables=variables))
     told = run(capsys, "add", "server.json", "--kind", "npm")[0]
     assert "command: npx -y @maker/a@1.0.0" in told
     assert "input API_KEY: The key, no default" in told
@@ -177,8 +180,7 @@ def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
 def test_the_file_of_another_application(capsys: Capture, project: Path) -> None:
     """F-MANY-18: an entry that only this library reads is not written there; others are."""
     write_bundle(project / "x.mcpb")
-    document = server(package("npm", "a", environmentVariables=[KEY]))
-    Path("server.json").write_text(json.dumps(document))
+    write_registry_file(package("npm", "a", environmentVariables=[KEY]))
     where = ("--config", ".cursor/mcp.json")
     for file in ("x.mcpb", "server.json"):
         told = run(capsys, "add", file, *where, code=2)[1]
@@ -189,8 +191,7 @@ def test_the_file_of_another_application(capsys: Capture, project: Path) -> None
 
 def test_an_input_that_has_no_value_is_told(capsys: Capture) -> None:
     """F-MANY-18: a server is not started without a value that it needs."""
-    document = server(package("npm", "a", environmentVariables=[KEY]))
-    Path("server.json").write_text(json.dumps(document))
+    write_registry_file(package("npm", "a", environmentVariables=[KEY]))
     run(capsys, "add", "server.json", "--config", "c.json")
     told = run(capsys, "tools", "a-server", "--config", "c.json", code=2)[1]
     assert "a-server.inputs.API_KEY: it needs a value" in told
@@ -206,13 +207,10 @@ def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> 
     for _ in range(2):
         with terminal("tools", path) as session:
             session.wait_for("command: ")
-            session.wait_for("[y/N]")
-            session.type("y\n")
+            session.reply("[y/N]", "y\n")
             session.wait_for("A title: a description:")
-            session.wait_for("is not shown)")
-            session.type("s3cret\n")
-            session.wait_for("A title: a description:")
-            session.type("12\n")
+            session.reply("is not shown)", "s3cret\n")
+            session.reply("A title: a description:", "12\n")
             assert session.end() == 0
         assert "s3cret" not in session.shown
         with terminal("tools", path) as session:

@@ -40,8 +40,7 @@ def test_who_adds_a_server_has_agreed_to_it(tmp_path: Path) -> None:
             assert "y/N" not in session.shown
     (tmp_path / ".mcp.json").write_text((tmp_path / ".mcp.json").read_text().replace("demo_", "d_"))
     with terminal("call", "demo", "echo", "message=hi", cwd=tmp_path, environ=folders) as session:
-        session.wait_for("now and from now on? [y/N]")
-        session.type("n\n")
+        session.reply("now and from now on? [y/N]", "n\n")
         assert session.end() == 2
 
 
@@ -50,21 +49,14 @@ def test_a_form_is_filled_in() -> None:
     with terminal("call", SERVER, "form") as session:
         shown = session.wait_for("asks: Which table?")
         assert shown.splitlines()[-1] == "eliciting_server asks: Which table?"
-        session.wait_for("Your name (text)")
-        session.type("\n")
-        session.wait_for("it is needed")
-        session.type("Ada\n")
-        session.wait_for("seats (whole number, optional, from 1)  [2]")
-        session.type("0\n")
-        session.wait_for("0 is less than 1")
-        session.type("\n")
+        session.reply("Your name (text)", "\n")
+        session.reply("it is needed", "Ada\n")
+        session.reply("seats (whole number, optional, from 1)  [2]", "0\n")
+        session.reply("0 is less than 1", "\n")
         session.wait_for("1. Inside")
-        session.wait_for("2. Outside")
-        session.type("2\n")
-        session.wait_for("smoking (yes or no, optional)  [no]")
-        session.type("y\n")
-        session.wait_for("Send this?")
-        session.type("\n")
+        session.reply("2. Outside", "2\n")
+        session.reply("smoking (yes or no, optional)  [no]", "y\n")
+        session.reply("Send this?", "\n")
         shown = session.wait_for("}}")
         assert session.end() == 0
     assert '"name": "Ada", "place": "out", "seats": 2, "smoking": true' in _sorted(shown)
@@ -73,28 +65,19 @@ def test_a_form_is_filled_in() -> None:
 def test_a_form_goes_back_and_is_reviewed() -> None:
     """F-SHOW-9: nothing that was typed is lost on the way to a wrong field."""
     with terminal("call", SERVER, "form") as session:
-        session.wait_for("Your name (text)")
-        session.type("/back\n")
-        session.wait_for("Your name (text)")
-        session.type("Adda\n")
-        session.wait_for("seats")
-        session.type("/back\n")
-        session.wait_for("Your name (text)  [Adda]")
-        session.type("\n")
+        session.reply("Your name (text)", "/back\n")
+        session.reply("Your name (text)", "Adda\n")
+        session.reply("seats", "/back\n")
+        session.reply("Your name (text)  [Adda]", "\n")
         for answer in ("3", "in", "n"):
-            session.wait_for("(")
-            session.type(f"{answer}\n")
+            session.reply("(", f"{answer}\n")
             session.wait_for(f"{answer}\r\n")
         session.wait_for("1. Your name: Adda\r\n  2. seats: 3\r\n  3. place: Inside\r\n")
-        session.wait_for("4. smoking: no\r\nSend this?")
-        session.type("9\n")
-        session.wait_for("Send this?")
-        session.type("1\n")
-        session.wait_for("Your name (text)  [Adda]")
-        session.type("Ada\n")
+        session.reply("4. smoking: no\r\nSend this?", "9\n")
+        session.reply("Send this?", "1\n")
+        session.reply("Your name (text)  [Adda]", "Ada\n")
         session.wait_for("1. Your name: Ada\r\n")
-        session.wait_for("Send this?")
-        session.type("y\n")
+        session.reply("Send this?", "y\n")
         shown = session.wait_for("}}")
         assert session.end() == 0
     assert '"name": "Ada", "place": "in", "seats": 3, "smoking": false' in _sorted(shown)
@@ -110,8 +93,7 @@ def _sorted(text: str) -> str:
 def test_a_form_is_left(typed: str, action: str) -> None:
     """F-SHOW-9"""
     with terminal("call", SERVER, "form") as session:
-        session.wait_for("Your name")
-        session.type(f"{typed}\n")
+        session.reply("Your name", f"{typed}\n")
         session.wait_for(f'heard {{"action": "{action}"}}')
         assert session.end() == 0
 
@@ -124,8 +106,7 @@ def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) ->
     with terminal("call", SERVER, "visit") as session:
         session.wait_for("https://\x1b[1mpay.example\x1b[0m/cart?id=1")
         session.wait_for("host: \x1b[1mpay.example")
-        session.wait_for("[y/N/cancel]")
-        session.type(f"{typed}\n")
+        session.reply("[y/N/cancel]", f"{typed}\n")
         before = session.wait_for(f'heard {{"action": "{action}"}}')
         assert session.end() == 0
     assert ("No browser is available" in before) == (action == "accept")
@@ -136,10 +117,8 @@ def test_a_model_is_played() -> None:
     with terminal("call", SERVER, "sample") as session:
         session.wait_for("system: Be short")
         session.wait_for("user: Capital of France?")
-        session.wait_for(">")
-        session.type("Paris\n")
-        session.wait_for(">")
-        session.type("\n")
+        session.reply(">", "Paris\n")
+        session.reply(">", "\n")
         session.wait_for('"text": "Paris"')
         assert session.end() == 0
 

@@ -50,11 +50,9 @@ def file(nothing_configured: Path) -> str:
 def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: str) -> None:
     """F-MANY-8: with its choices; a password is not shown, and an empty answer is the default."""
     with terminal("tools", "a", "--config", file) as session:
-        session.wait_for("2. CET")
-        session.type(f"{typed}\n")
+        session.reply("2. CET", f"{typed}\n")
         session.wait_for("The key:")
-        session.wait_for("is not shown)")
-        session.type("s3cret\n")
+        session.reply("is not shown)", "s3cret\n")
         assert session.end() == 3
     assert f"zone {zone}, key True" in session.shown
     assert "s3cret" not in session.shown

@@ -17,6 +17,7 @@ from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 
 DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
+ENTRY: dict[str, Any] = {"command": sys.executable, "args": [DEMO]}
 Capture = pytest.CaptureFixture[str]
 
 
@@ -34,6 +35,10 @@ def add_demo(capsys: Capture, *more: str) -> None:
     run(capsys, "add", "demo", *more, "--", sys.executable, DEMO)
 
 
+def configured(file: str, **servers: Any) -> None:
+    Path(file).write_text(json.dumps({"mcpServers": servers}))
+
+
 def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None:
     """F-SHOW-1, F-MANY-7: in the user's file, where nobody has to agree."""
     add_demo(capsys, "--scope", "user")
@@ -48,9 +53,9 @@ def test_a_disabled_server_is_used_when_it_is_named(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-MANY-2, F-SHOW-2: and said, apart from the result; with all others it stays away."""
-    entry = {"command": sys.executable, "args": [DEMO], "disabled": True}
-    file = Path("team.json")
-    file.write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    entry = {**ENTRY, "disabled": True}
+    file = "team.json"
+    configured(file, demo=entry)
     said = "'demo' is disabled in "
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     for words in (
@@ -59,9 +64,9 @@ def test_a_disabled_server_is_used_when_it_is_named(
         ("doctor", "demo"),
         ("ping", "demo"),
     ):
-        _, errors = run(capsys, words[0], "--config", str(file), *words[1:])
-        assert errors.count(said) == 1 and str(file) in errors, errors
-    (row,) = run(capsys, "servers", "--config", str(file))[0].splitlines()[1:]
+        _, errors = run(capsys, words[0], "--config", file, *words[1:])
+        assert errors.count(said) == 1 and file in errors, errors
+    (row,) = run(capsys, "servers", "--config", file)[0].splitlines()[1:]
     assert row.split()[:2] == ["demo", "disabled"]
 
 
@@ -75,8 +80,8 @@ def test_a_name_that_is_not_configured(capsys: Capture) -> None:
 
 def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: as VS Code's gallery gives them; a file that is there comes first."""
-    servers = {name: {"command": sys.executable, "args": [DEMO]} for name in ("maker/demo", "d.py")}
-    Path("all.json").write_text(json.dumps({"mcpServers": servers}))
+    servers = {name: ENTRY for name in ("maker/demo", "d.py")}
+    configured("all.json", **servers)
     for name in servers:
         assert "echo" in run(capsys, "tools", name, "--config", "all.json")[0]
         assert complete(["zsh", f"mcpclient call --config all.json {name} ec"]) == "echo\n"
@@ -108,7 +113,7 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
 def test_all_that_a_server_would_start_with_is_shown(capsys: Capture) -> None:
     """F-SAFE-2, F-SHOW-1: while it waits for the user, in the list and as JSON."""
     entry = {"command": "x", "args": ["./srv.py"], "env": {"PYTHONPATH": "./evil\x1b[2K"}}
-    Path(".mcp.json").write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    configured(".mcp.json", demo=entry)
     Path("srv.py").write_text("")
     for words in (["servers"], ["servers", "--no-connect"]):
         out, _ = run(capsys, *words)
@@ -125,9 +130,8 @@ def test_the_shell_is_given_the_entry_itself(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-SAFE-1: so that its file is read again when it is connected again."""
-    entry = {"command": sys.executable, "args": [DEMO]}
-    file = Path("team.json")
-    file.write_text(json.dumps({"mcpServers": {"demo": entry}}))
+    file = "team.json"
+    configured(file, demo=ENTRY)
     lines = io.StringIO("echo message=hi\n")
     monkeypatch.setattr(sys, "stdin", lines)
     admitted = []
@@ -138,7 +142,7 @@ def test_the_shell_is_given_the_entry_itself(
         return judge(gate, server, **how)
 
     monkeypatch.setattr(Gate, "admit", admit)
-    assert "hi" in run(capsys, "shell", "--config", str(file), "demo")[0]
+    assert "hi" in run(capsys, "shell", "--config", file, "demo")[0]
     assert admitted == [("demo", True)]
 
 
@@ -203,9 +207,9 @@ def test_what_is_wrong_with_a_server_is_said_where_it_is_used(
     words: list[str], times: int, capsys: Capture
 ) -> None:
     """F-MANY-8, F-SHOW-1: of this server only; ``doctor`` has it in its report."""
-    demo = {"command": sys.executable, "args": [DEMO], "env": {"TOKEN": "${NOT_SET_ANYWHERE}"}}
+    demo = {**ENTRY, "env": {"TOKEN": "${NOT_SET_ANYWHERE}"}}
     other = {"command": "x", "env": {"OTHER": "${NOT_SET_ANYWHERE}"}}
-    Path("all.json").write_text(json.dumps({"mcpServers": {"demo": demo, "other": other}}))
+    configured("all.json", demo=demo, other=other)
     out, errors = run(capsys, *words, "--config", "all.json")
     said = "all.json:1: warning: demo.env.TOKEN: ${NOT_SET_ANYWHERE} has no value"
     assert errors.count(said) == times
@@ -303,8 +307,6 @@ def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
 
 # Finding
 
-ENTRY = {"command": sys.executable, "args": [DEMO]}
-
 
 def test_all_that_fits_is_found_the_best_first(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-21: tools, prompts and resources of all servers, as the manager ranks tools."""
@@ -342,7 +344,6 @@ def test_servers_of_other_applications(nothing_configured: Path, capsys: Capture
     assert "no server 'demo@zed'" in run(capsys, "ping", "demo@zed", code=2)[1]
     words = ("call", "demo@cursor", "echo", "message=hi")
     with terminal(*words, cwd=nothing_configured) as session:
-        session.wait_for("now and from now on? [y/N]")
-        session.type("y\n")
+        session.reply("now and from now on? [y/N]", "y\n")
         assert session.end() == 0
     assert run(capsys, *words)[0] == "hi\n"

@@ -65,6 +65,19 @@ class Commands:
     def open(self, *arguments: str, name: str = "it", options: tuple[str, ...] = ()) -> str:
         return self.said("open", *options, name, "--", sys.executable, SERVER, *arguments)
 
+    def start_a_call_without_end(self) -> subprocess.Popen[str]:
+        process = self.start("call", "@it", "never")
+        assert self.said("call", "@it", "once_called") == "once_called"
+        return process
+
+    def pipe_of_life(self) -> tuple[str, int]:
+        """Return a pipe for ``--alive`` of the server, and the end that ends with the server."""
+        pipe = self.runtime / "alive"
+        os.mkfifo(pipe)
+        alive = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(alive, True)
+        return str(pipe), alive
+
     def pid(self, name: str = "it") -> int:
         sessions = json.loads(self.said("sessions", "--json"))["sessions"]
         return int(next(each["process"] for each in sessions if each["session"] == f"@{name}"))
@@ -192,8 +205,7 @@ def test_a_caller_has_its_own_folder_and_environment(commands: Commands, tmp_pat
 def test_the_end_of_a_command_cancels_its_call(commands: Commands, number: signal.Signals) -> None:
     """F-SHOW-12: the server hears of it, and the session stays."""
     commands.open()
-    process = commands.start("call", "@it", "never")
-    assert commands.said("call", "@it", "once_called") == "once_called"
+    process = commands.start_a_call_without_end()
     process.send_signal(number)
     out, errors = process.communicate(timeout=_LONGEST)
     assert commands.said("call", "@it", "once_cancelled") == "once_cancelled"
@@ -206,13 +218,9 @@ def test_a_session_that_is_killed_leaves_no_server(
     commands: Commands, arguments: tuple[str, ...]
 ) -> None:
     """F-SHOW-12: not even one that does not end with its input; and its socket is cleaned up."""
-    pipe = commands.runtime / "alive"
-    os.mkfifo(pipe)
-    alive = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(alive, True)
-    commands.open("--alive", str(pipe), *arguments)
-    process = commands.start("call", "@it", "never")
-    assert commands.said("call", "@it", "once_called") == "once_called"
+    pipe, alive = commands.pipe_of_life()
+    commands.open("--alive", pipe, *arguments)
+    process = commands.start_a_call_without_end()
     os.kill(commands.pid(), signal.SIGKILL)
     assert os.read(alive, 1) == b""  # the end comes with the server's
     os.close(alive)
@@ -226,8 +234,7 @@ def test_a_session_that_is_killed_leaves_no_server(
 def test_a_session_ends_with_its_server(commands: Commands) -> None:
     """F-SHOW-12: what it knew is lost; the call in flight says why, and so does the log."""
     commands.open()
-    process = commands.start("call", "@it", "never")
-    assert commands.said("call", "@it", "once_called") == "once_called"
+    process = commands.start_a_call_without_end()
     assert commands.run("call", "@it", "die")[0] == 3
     _, errors = process.communicate(timeout=_LONGEST)
     assert process.returncode == 3
@@ -286,14 +293,10 @@ def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
         asked.wait_for("Your name (text)")
         assert commands.said("call", "@it", "add") == "1"  # another caller is not held up
         asked.type("Ada\n")
-        asked.wait_for("seats")
-        asked.type("\n")
-        asked.wait_for("Outside")
-        asked.type("2\n")
-        asked.wait_for("smoking")
-        asked.type("\n")
-        asked.wait_for("Send this?")
-        asked.type("\n")
+        asked.reply("seats", "\n")
+        asked.reply("Outside", "2\n")
+        asked.reply("smoking", "\n")
+        asked.reply("Send this?", "\n")
         shown = asked.wait_for("}")
         assert asked.end() == 0
     assert "'name': 'Ada'" in shown
@@ -320,11 +323,8 @@ def test_what_the_server_says_on_stderr_is_logged(commands: Commands) -> None:
 
 def test_an_idle_session_ends(commands: Commands) -> None:
     """F-SHOW-12: with its server, which is waited for here."""
-    pipe = commands.runtime / "alive"
-    os.mkfifo(pipe)
-    alive = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(alive, True)
-    commands.open("--alive", str(pipe), options=("--idle", "0.1"))
+    pipe, alive = commands.pipe_of_life()
+    commands.open("--alive", pipe, options=("--idle", "0.1"))
     assert os.read(alive, 1) == b""
     os.close(alive)
 
