@@ -181,14 +181,14 @@ def ask_for_input(spec: InputSpec, terminal: Terminal) -> str | None:
     """Ask for one input. None: there was no answer, so its default applies."""
     default = "" if spec.default is None else f" [{spec.default}]"
     terminal.say(escape_line(f"{spec.description or spec.id}{default}:"))
-    for number, choice in enumerate(spec.choices, 1):
+    numbered = {str(number): choice for number, choice in enumerate(spec.choices, 1)}
+    for number, choice in numbered.items():
         terminal.say(escape_line(f"  {number}. {choice}"))
     try:
         typed = getpass.getpass(_HIDDEN, sys.stderr) if spec.password else input().strip()
     except EOFError:
         return None
-    if typed.isdigit() and 1 <= int(typed) <= len(spec.choices):
-        typed = spec.choices[int(typed) - 1]
+    typed = numbered.get(typed, typed)
     if spec.kept and (typed or spec.need != "required" or spec.default):
         keep_answer(spec.kept, typed)
     return typed or None

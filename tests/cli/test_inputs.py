@@ -74,7 +74,8 @@ def test_ctrl_c_ends_the_question(command: str, file: str, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize(
-    ("typed", "answer"), [("2", "CET"), ("3", "3"), ("other", "other"), ("", None), (None, None)]
+    ("typed", "answer"),
+    [("2", "CET"), ("3", "3"), ("²", "²"), ("other", "other"), ("", None), (None, None)],
 )
 def test_an_answer(typed: str | None, answer: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-8: a choice by its number, or anything else; None where there is no answer."""
