@@ -122,25 +122,26 @@ _MAX_REMEMBERED = 4 * 1024 * 1024
 def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     """Keep the tools of a server, so that shells can complete their names and arguments."""
     content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
-    path = _memory_of(options)
-    if path is not None:
-        with suppress(OSError):
+    with suppress(OSError):
+        path = _memory_of(options)
+        if path is not None:
             files.change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
 
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     """Return the tools that were last listed of the server that was named."""
-    path = _memory_of(options)
-    if path is None:
-        return []
     try:
-        found = json.loads(files.read_file(path, limit=_MAX_REMEMBERED, private=True))
+        path = _memory_of(options)
+        found = (
+            json.loads(files.read_file(path, limit=_MAX_REMEMBERED, private=True)) if path else ()
+        )
         return [Tool(raw) for raw in found if isinstance(raw, dict)]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
 
 
 def _memory_of(options: argparse.Namespace) -> pathlib.Path | None:
+    """Return the file for a server that was named. Raises `OSError` where the folder is gone."""
     if not options.named or options.named[0] == "--":
         return None
     name = "\0".join([os.getcwd(), options.config or "", *options.named])

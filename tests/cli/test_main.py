@@ -226,7 +226,9 @@ def test_a_folder_that_was_deleted_meanwhile(
     for words in (["servers"], ["ping", *SERVER], ["add", "x", "--", "y"]):
         assert main(words) == 2
         assert capsys.readouterr().err == "error: the current folder does not exist any more\n"
-    assert main(["ping", "--cwd", "/", *SERVER]) == 0
+    for words in (["ping", *SERVER], ["tools", SERVER[2]], ["call", SERVER[2], "fail", "reason="]):
+        assert main([*words[:1], "--cwd", "/", *words[1:]]) == (words[0] == "call")
+    assert main(["__complete", "zsh", "mcpclient call demo "]) == 0
 
 
 def test_ctrl_c_within_this_process(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
