@@ -183,10 +183,7 @@ def test_with_a_server_process(after: tuple[int, ...]) -> None:
 
     async def work() -> None:
         client = Client(
-            STDIO,
-            protocol_version="2025-11-25",
-            elicitation=ask_user,
-            stop_ladder=QUICK,
+            STDIO, protocol_version="2025-11-25", elicitation=ask_user, stop_ladder=QUICK
         )
         async with client:
             async with client.listen(tools=True):

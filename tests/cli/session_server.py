@@ -20,10 +20,7 @@ TOOLS = (
     *("add", "never", "once_called", "once_cancelled", "both"),
     *("once_subscribed", "form", "say", "change", "die", "fail"),
 )
-EVENTS = {
-    "notifications/cancelled": "once_cancelled",
-    "resources/subscribe": "once_subscribed",
-}
+EVENTS = {"notifications/cancelled": "once_cancelled", "resources/subscribe": "once_subscribed"}
 
 
 class SessionServer(OpenedServer):

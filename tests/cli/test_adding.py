@@ -114,10 +114,7 @@ def test_a_bundle_is_added_and_used(capsys: Capture, project: Path) -> None:
     assert f"bundle: {path}" in told
     entry = written()["bundled"]
     assert entry.pop("sha256") in told
-    assert entry == {
-        "bundle": "x.mcpb",
-        "config": {"key": "${KEY_OF_MINE:-s3cret}", "most": "7"},
-    }
+    assert entry == {"bundle": "x.mcpb", "config": {"key": "${KEY_OF_MINE:-s3cret}", "most": "7"}}
     shown = shown_by(capsys, "bundled", "--config", ".mcp.json")
     assert (shown["argv"], shown["env"]["KEY"]) == (["7"], "s3cret")
     assert "needs approval" in run(capsys, "tools", "bundled", code=2)[1]
@@ -149,8 +146,7 @@ def test_a_locked_bundle_has_its_digest_in_the_lock(capsys: Capture, project: Pa
     assert json.loads(Path("mcp.lock").read_text())["servers"]["bundled"]["sha256"] == digest
     run(capsys, "lock", "--check", "--config", ".mcp.json")
     write_bundle(
-        project / "x.mcpb",
-        manifest(server=python_server(command=sys.executable), version="2.0.0"),
+        project / "x.mcpb", manifest(server=python_server(command=sys.executable), version="2.0.0")
     )
     run(capsys, "add", "x.mcpb", "--replace")
     told = run(capsys, "lock", "--check", "--config", ".mcp.json", code=1)[0]

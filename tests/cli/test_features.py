@@ -84,9 +84,7 @@ def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> N
     errors = io.StringIO()
     tools = [*nameless, {"name": "echo"}]
     answer = ask(
-        "tools",
-        answers={"tools/list": {"tools": tools}},
-        screen=Screen(io.StringIO(), errors, {}),
+        "tools", answers={"tools/list": {"tools": tools}}, screen=Screen(io.StringIO(), errors, {})
     )
     assert [line.split() for line in answer.text.splitlines()][1:] == [["echo"]]
     assert errors.getvalue() == f"the server sent {said} without a name, which cannot be called\n"

@@ -22,8 +22,7 @@ OPEN = Command("open", required=("ONE",), more="MORE", read=" ".join)
 
 
 @pytest.mark.parametrize(
-    ("command", "words"),
-    [(PLAIN, []), (EXACT, ["1", "2"]), (OPEN, ["1"]), (OPEN, ["1", "2", "3"])],
+    ("command", "words"), [(PLAIN, []), (EXACT, ["1", "2"]), (OPEN, ["1"]), (OPEN, ["1", "2", "3"])]
 )
 def test_the_right_words_are_read(command: Command, words: list[str]) -> None:
     """F-SHOW-2"""

@@ -80,7 +80,7 @@ def test_a_name_that_is_not_configured(capsys: Capture) -> None:
 
 def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: as VS Code's gallery gives them; a file that is there comes first."""
-    servers = {name: ENTRY for name in ("maker/demo", "d.py")}
+    servers = dict.fromkeys(("maker/demo", "d.py"), ENTRY)
     configured("all.json", **servers)
     for name in servers:
         assert "echo" in run(capsys, "tools", name, "--config", "all.json")[0]
@@ -200,8 +200,7 @@ def test_a_file_without_a_server_that_could_be_used(command: str, capsys: Captur
 
 
 @pytest.mark.parametrize(
-    ("words", "times"),
-    [(["tools", "demo"], 1), (["doctor", "demo"], 0), (["ping", "demo"], 1)],
+    ("words", "times"), [(["tools", "demo"], 1), (["doctor", "demo"], 0), (["ping", "demo"], 1)]
 )
 def test_what_is_wrong_with_a_server_is_said_where_it_is_used(
     words: list[str], times: int, capsys: Capture

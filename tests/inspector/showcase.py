@@ -90,11 +90,7 @@ TOOLS = [
     _tool(
         "echo",
         "Say it again.",
-        {
-            "type": "object",
-            "required": ["message"],
-            "properties": {"message": {"type": "string"}},
-        },
+        {"type": "object", "required": ["message"], "properties": {"message": {"type": "string"}}},
     ),
     _tool(
         "upload",
@@ -180,7 +176,7 @@ _ANSWERS: Json = {
     },
     "resources/templates/list": {
         "resourceTemplates": [
-            {"uriTemplate": "issue://{owner}/{number}{?full}", "name": "An issue"},
+            {"uriTemplate": "issue://{owner}/{number}{?full}", "name": "An issue"}
         ]
     },
     "prompts/list": {
@@ -211,10 +207,7 @@ _RESULTS: Json = {
     "large": text_result("0123456789" * 100_000),
 }
 _ASKED: dict[str, tuple[str, Json]] = {
-    "ask_user": (
-        "elicitation/create",
-        {"message": "Who are you?", "requestedSchema": _FORM},
-    ),
+    "ask_user": ("elicitation/create", {"message": "Who are you?", "requestedSchema": _FORM}),
     "visit": (
         "elicitation/create",
         {

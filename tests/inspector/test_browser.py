@@ -449,13 +449,7 @@ async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) 
 
 @needs_axe
 @pytest.mark.parametrize(
-    ("width", "scheme"),
-    [
-        (1280, "light"),
-        (400, "dark"),
-        (1280, "dark"),
-        (400, "light"),
-    ],
+    ("width", "scheme"), [(1280, "light"), (400, "dark"), (1280, "dark"), (400, "light")]
 )
 async def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> None:
     """F-SHOW-10: names, roles and contrast, by axe-core."""

@@ -21,12 +21,7 @@ from mcpclient import (
     TwoStepLogin,
     UsageError,
 )
-from mcpclient.inspector.described import (
-    described_login,
-    finish_login,
-    known_login,
-    login_of,
-)
+from mcpclient.inspector.described import described_login, finish_login, known_login, login_of
 from tests.inspector.showcase import Showcase
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint

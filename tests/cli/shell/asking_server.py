@@ -23,10 +23,7 @@ PAYMENT = schema(amount={"type": "integer"}, card={**TEXT, "writeOnly": True})
 TOOLS = [
     {"name": "name", "inputSchema": {"type": "object"}},
     {"name": "sleep", "inputSchema": {"type": "object"}},
-    {
-        "name": "pay",
-        "inputSchema": PAYMENT,
-    },
+    {"name": "pay", "inputSchema": PAYMENT},
     {"name": "news", "inputSchema": schema(text=TEXT, colour={"enum": ["red", "green"]})},
 ]
 ASKED = {
