@@ -216,6 +216,10 @@ def test_both_sides_may_use_the_same_id() -> None:
             ("server", "error", "answer", "-1: no"),
         ),
         (
+            {"message": {"id": 1, "result": {"_meta": [1], "note": "three", "tools": [{}]}}},
+            ("server", "answer", "answer", "1 tool"),
+        ),
+        (
             {"message": {"id": 1, "result": {"isError": True}}},
             ("server", "error", "answer", "the tool failed"),
         ),

@@ -128,9 +128,6 @@ async def test_what_changes_something_needs_leave(allow: str, refused: set[str])
 @pytest.mark.parametrize(
     ("allow", "path", "status"),
     [
-        ("look", "/api/request", 403),
-        ("look", "/api/connect", 403),
-        ("look", "/api/answer", 403),
         ("call", "/api/add", 403),
         ("call", "/api/connect", 200),
         ("add", "/api/add", 400),
