@@ -206,69 +206,58 @@ def test_both_sides_may_use_the_same_id() -> None:
 @pytest.mark.parametrize(
     ("record", "expected"),
     [
-        (
-            {"message": {"method": "n/x", "params": {"data": "d"}}},
-            ("server", "notification", "n/x", "d"),
-        ),
-        ({"message": {"method": "n/x", "params": []}}, ("server", "notification", "n/x", "")),
+        ({"message": {"method": "n/x", "params": {"data": "d"}}}, "server notification: n/x | d"),
+        ({"message": {"method": "n/x", "params": []}}, "server notification: n/x |"),
         (
             {"message": {"id": 1, "error": {"code": -1, "message": "no"}}},
-            ("server", "error", "answer", "-1: no"),
+            "server error: answer | -1: no",
         ),
         (
             {"message": {"id": 1, "result": {"_meta": [1], "note": "three", "tools": [{}]}}},
-            ("server", "answer", "answer", "1 tool"),
+            "server answer: answer | 1 tool",
         ),
         (
             {"message": {"id": 1, "result": {"isError": True}}},
-            ("server", "error", "answer", "the tool failed"),
+            "server error: answer | the tool failed",
         ),
-        ({"message": [{}, {}]}, ("server", "notification", "batch", "2 messages")),
-        ({"message": 7}, ("server", "notification", "batch", "not a message")),
-        ({"channel": "stderr", "text": "a\nline"}, ("stderr", "text", "a line", "")),
-        (
-            {"channel": "http-1", "event": {"data": {"method": "n/y"}}},
-            ("server", "notification", "n/y", ""),
-        ),
+        ({"message": [{}, {}]}, "server notification: batch | 2 messages"),
+        ({"message": 7}, "server notification: batch | not a message"),
+        ({"channel": "stderr", "text": "a\nline"}, "stderr text: a line |"),
+        ({"channel": "http-1", "event": {"data": {"method": "n/y"}}}, "server notification: n/y |"),
         (
             {"channel": "http-1", "event": {"data": [{}, {}]}},
-            ("server", "notification", "batch", "2 messages"),
+            "server notification: batch | 2 messages",
         ),
-        (
-            {"channel": "http-1", "event": {"id": "7", "data": "x"}},
-            ("http", "http", "event", "7, x"),
-        ),
+        ({"channel": "http-1", "event": {"id": "7", "data": "x"}}, "http http: event | 7, x"),
         (
             {"channel": "http-1", "http": {"status": 202, "reason": "Accepted"}},
-            ("http", "http", "202 Accepted", ""),
+            "http http: 202 Accepted |",
         ),
         (
             {"channel": "http-1", "direction": "sent", "http": {"method": "GET", "target": "/mcp"}},
-            ("http", "http", "GET /mcp", ""),
+            "http http: GET /mcp |",
         ),
-        ({"channel": "http-1", "end": "complete"}, ("http", "http", "end", "complete")),
+        ({"channel": "http-1", "end": "complete"}, "http http: end | complete"),
         (
             {"frame": "close", "reason": "bye", "channel": "websocket"},
-            ("server", "text", "close frame", "bye"),
+            "server text: close frame | bye",
         ),
-        (
-            {"direction": "sent", "base64": "AA=="},
-            ("client", "text", "bytes that are not UTF-8", ""),
-        ),
+        ({"direction": "sent", "base64": "AA=="}, "client text: bytes that are not UTF-8 |"),
         (
             {"direction": "note", "error": {"type": "ConnectionLost", "text": "gone"}},
-            ("client", "error", "ConnectionLost", "gone"),
+            "client error: ConnectionLost | gone",
         ),
         (
             {"direction": "note", "abandoned": 4},
-            ("client", "note", "the caller stopped waiting", "for the response to 4"),
+            "client note: the caller stopped waiting | for the response to 4",
         ),
-        ({"direction": "note", "channel": "http-2", "end": "x"}, ("http", "note", "end", "x")),
+        ({"direction": "note", "channel": "http-2", "end": "x"}, "http note: end | x"),
     ],
 )
-def test_every_kind_of_record(record: dict[str, Any], expected: tuple[str, ...]) -> None:
+def test_every_kind_of_record(record: dict[str, Any], expected: str) -> None:
+    """F-SHOW-10: its lane, its kind, its label and its detail."""
     made = row(record)
-    assert (made.lane, made.kind, made.label, made.detail) == expected
+    assert f"{made.lane} {made.kind}: {made.label} | {made.detail}".rstrip() == expected
 
 
 def test_texts_are_cut() -> None:
