@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
 from mcpclient.inspector.routes import bundle
 
 URL = {"copied": {"url": ["https://h.example/mcp"]}}
@@ -27,12 +29,18 @@ HOSTILE = [
 ]
 
 
-def copied(form: str, state: dict[str, Any], method: str, params: dict[str, Any]) -> str:
+def copied(
+    form: str,
+    state: dict[str, Any],
+    method: str,
+    params: dict[str, Any],
+    package: str = "mcpclient",
+) -> str:
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
     # Outside of a browser there is no document that says what the package is called.
-    document = 'const document = { documentElement: { dataset: { package: "mcpclient" } } };'
+    document = f'const document = {{ documentElement: {{ dataset: {{ package: "{package}" }} }} }};'
     call = f"{form}({json.dumps(state)}, {json.dumps(method)}, {json.dumps(params)})"
     source = f"{document}\n{bundle('snippets', 'js')}\nprocess.stdout.write({call});"
     run = subprocess.run([node, "-"], input=source, capture_output=True, text=True, timeout=60)
@@ -63,16 +71,38 @@ def given(shell: str, text: str, folder: Path, **variables: str) -> list[str]:
 @pytest.mark.parametrize("shell", ["bash", "zsh"])
 def test_a_copied_command_says_exactly_what_was_called(shell: str, tmp_path: Path) -> None:
     """F-SAFE-6, F-SHOW-10: nothing in a name or an argument is run or interpreted."""
-    for name in HOSTILE:
+    for name in [*HOSTILE, " 5", "@file", "true"]:
         arguments = {"a": name, "b": 1, "c": f"x{name}"}
-        text = copied("asCommandLine", URL, TOOL, {"name": name, "arguments": arguments})
+        params = {"name": name, "arguments": arguments}
+        text = copied("asCommandLine", URL, TOOL, params)
         # A terminal takes it as it is typed: nothing in it is a key that does something.
         assert text.isprintable(), name
         command, url, tool, *words = given(shell, text, tmp_path)
         assert (command, url, tool) == ("call", "https://h.example/mcp", name)
         assert words[1] == "b:=1"
-        assert words[0] in (f"a={name}", f"a:={json.dumps(name, ensure_ascii=False)}")
         assert words[2] == f"c=x{name}"
+        typed = parse_arguments(words[:1])["a"]
+        for schema in (None, {"type": "string"}):  # with the tool's schema at hand or without
+            value = typed_value("a", typed, schema, {}) if isinstance(typed, Typed) else typed
+            assert value == name
+        python = ast.parse(copied("asPython", URL, TOOL, params))
+        calls = [node for node in ast.walk(python) if isinstance(node, ast.Call)]
+        (call,) = [node for node in calls if ast.unparse(node.func) == "client.call_tool"]
+        assert [ast.literal_eval(part) for part in call.args] == [name, arguments]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("form", "start"),
+    [
+        ("asPython", "import asyncio\n\nimport host.vendored as mcpclient\n\n\n"),
+        ("asCommandLine", "python3 -m host.vendored call https://h.example/mcp echo"),
+    ],
+)
+def test_what_is_copied_names_the_package_as_it_is_called_here(form: str, start: str) -> None:
+    """F-PACK-2, F-SHOW-10: whoever has the folder in a package of their own can run it too."""
+    text = copied(form, URL, TOOL, {"name": "echo"}, package="host.vendored")
+    assert text.startswith(start)
 
 
 @pytest.mark.slow
