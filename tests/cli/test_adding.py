@@ -185,14 +185,6 @@ def test_the_file_of_another_application(capsys: Capture, project: Path) -> None
     assert written(".cursor/mcp.json")["a-server"]["env"] == {"API_KEY": "k"}
 
 
-def test_an_input_that_has_no_value_is_told(capsys: Capture) -> None:
-    """F-MANY-18: a server is not started without a value that it needs."""
-    write_registry_file(package("npm", "a", environmentVariables=[KEY]))
-    run(capsys, "add", "server.json", "--config", "c.json")
-    told = run(capsys, "tools", "a-server", "--config", "c.json", code=2)[1]
-    assert "a-server.inputs.API_KEY: it needs a value" in told
-
-
 @pytest.mark.needs_posix
 def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> None:
     """F-MANY-18: its answers are kept, a secret is never shown, and another bundle asks again."""

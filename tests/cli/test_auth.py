@@ -151,14 +151,6 @@ def test_without_a_terminal_nobody_is_asked(server: tuple[str, Protected], capsy
     assert "state=" in document["url"]
 
 
-def test_a_server_without_any_oauth(server: tuple[str, Protected], capsys: Capture) -> None:
-    """F-SHOW-2, F-HTTP-7: what it said itself is not hidden by what was tried then."""
-    url, protected = server
-    assert main(["tools", f"{url.removesuffix('/mcp')}/mcp", "--header", "Authorization: x"]) == 4
-    assert "HTTP 401" in capsys.readouterr().err
-    protected._mcp.clear()
-
-
 def test_tokens_that_end(
     monkeypatch: pytest.MonkeyPatch, at_a_terminal: list[str], capsys: Capture
 ) -> None:

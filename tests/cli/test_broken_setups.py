@@ -169,13 +169,6 @@ ENDS = {
 }
 
 
-@pytest.mark.needs_posix
-def test_a_server_that_is_killed(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
-    check(Row(python(code), 3, "killed by signal 9", "by force"), capsys)
-
-
 # A server process that speaks, but not as it should
 
 AGREED = {
@@ -368,13 +361,6 @@ def test_a_transport_that_is_fixed_and_the_wrong_one(status: int, capsys: Captur
         check(Row(words, 3, f"HTTP {status}", "only 'http' was tried"), capsys)
 
 
-def test_a_token_that_is_refused(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    with served(answer(401, REFUSED)) as place:
-        words = [f"http://{place}/mcp", "--bearer", "x"]
-        check(Row(words, 4, "invalid_token", "The token was refused"), capsys)
-
-
 @pytest.mark.parametrize(
     ("kind", "cause", "cure"),
     [
@@ -448,17 +434,11 @@ def _sending(data: bytes) -> Callable[[socket.socket], None]:
     return send
 
 
-def test_nobody_is_there(capsys: Capture) -> None:
+def test_nobody_or_somebody_else_is_there(capsys: Capture) -> None:
     """F-SHOW-2"""
-    closed = f"127.0.0.1:{free_port()}"
-    for scheme in ("http", "ws"):
-        check(Row([f"{scheme}://{closed}/"], 3, "nothing listens", "Start the server"), capsys)
-    url = "http://nobody.invalid/mcp"
-    check(Row([url], 3, "cannot be resolved", "Check the name of the host"), capsys)
-
-
-def test_somebody_else_is_there(capsys: Capture) -> None:
-    """F-SHOW-2"""
+    check(Row([f"ws://127.0.0.1:{free_port()}/"], 3, "nothing listens", "Start the server"), capsys)
+    unknown = Row(["http://nobody.invalid/mcp"], 3, "cannot be resolved", "Check the name of the h")
+    check(unknown, capsys)
     with behaving(_nothing) as place:
         silent = Row([*SHORT, f"http://{place}/"], 3, "not connected within", "--timeout")
         check(silent, capsys)
@@ -482,9 +462,3 @@ def test_a_proxy_that_refuses(status: bytes, cause: str, cure: str, capsys: Capt
     with behaving(_sending(b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status)) as place:
         words = ["https://a.invalid/mcp", "--proxy", f"http://{place}"]
         check(Row(words, 3, cause, cure), capsys)
-
-
-def test_a_proxy_that_is_not_there(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    words = ["https://a.invalid/mcp", "--proxy", f"http://127.0.0.1:{free_port()}"]
-    check(Row(words, 3, "its proxy cannot be reached", "Check --proxy"), capsys)

@@ -16,7 +16,6 @@ from mcpclient import UsageError
 from mcpclient.cli import connecting
 from mcpclient.cli import inspect as module
 from mcpclient.cli.command import LocalRequest
-from mcpclient.cli.main import command_named, main
 from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
 from mcpclient.inspector.inspector import Inspector, inspect
@@ -193,12 +192,3 @@ def test_recordings(nothing_configured: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_words_that_make_no_sense(words: list[str]) -> None:
     with pytest.raises(UsageError):
         work(words, Screen(StringIO(), StringIO(), {}))
-
-
-def test_its_help_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["inspect", "--help"])
-    printed = capsys.readouterr().out
-    assert "--replay" in printed
-    assert "--timeout" in printed
-    assert command_named("inspect").details.splitlines()[0][:30] in printed

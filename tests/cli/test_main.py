@@ -26,12 +26,6 @@ REPORTING = ["--", sys.executable, str(Path(__file__).with_name("reporting_serve
 Capture = pytest.CaptureFixture[str]
 
 
-def test_an_answer_for_people(capsys: Capture) -> None:
-    """F-SHOW-1: the answer on stdout, and nothing else anywhere."""
-    assert main(["call", "echo", "message=hi", *SERVER]) == 0
-    assert capsys.readouterr() == ("hi\n", "")
-
-
 PLAIN = ["info", "ping", "prompts", "resources", "stubs", "tools"]
 
 
@@ -49,12 +43,6 @@ def test_options_may_stand_between_the_words(capsys: Capture) -> None:
     words = ["--timeout", "20", "echo", "--json", "message=1", "--env", "A=1", "--env", "B=2"]
     assert main(["call", *words, *SERVER]) == 0
     assert json.loads(capsys.readouterr().out)["content"][0]["text"] == "1"
-
-
-def test_the_protocol_version_can_be_chosen(capsys: Capture) -> None:
-    """F-SHOW-1"""
-    assert main(["info", "--protocol-version", "2025-03-26", *SERVER]) == 0
-    assert "2025-03-26" in capsys.readouterr().out
 
 
 def test_a_tools_failure_exits_with_1(capsys: Capture) -> None:

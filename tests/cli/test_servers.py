@@ -70,14 +70,6 @@ def test_a_disabled_server_is_used_when_it_is_named(
     assert row.split()[:2] == ["demo", "disabled"]
 
 
-def test_a_name_that_is_not_configured(capsys: Capture) -> None:
-    """F-SHOW-2: what was meant, and what else may stand there."""
-    add_demo(capsys, "--scope", "user")
-    _, errors = run(capsys, "tools", "demi", code=2)
-    assert "The configuration has no server 'demi'; did you mean 'demo'?" in errors
-    assert "after --" in errors
-
-
 def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: as VS Code's gallery gives them; a file that is there comes first."""
     servers = dict.fromkeys(("maker/demo", "d.py"), ENTRY)

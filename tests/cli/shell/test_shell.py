@@ -82,14 +82,6 @@ async def test_nothing_is_there_before_the_first_result() -> None:
         assert "no result yet" in (await world.fail("expect text"))[1]
 
 
-async def test_a_line_can_be_a_test() -> None:
-    """F-SHOW-5: exit code 1, and what was there instead."""
-    async with in_shell() as world:
-        await world.run("add a=1 b=2", "expect structured.sum == 3", "expect not is_error")
-        code, text = await world.fail("expect structured.sum == 4")
-        assert (code, text) == (1, "expected structured.sum == 4, and structured.sum is 3")
-
-
 async def test_calls_in_the_background() -> None:
     """F-SHOW-5: by number; their end is told; one can be cancelled, and its result taken."""
     async with in_shell(lines=Typed([], is_interactive=True)) as world:
