@@ -32,6 +32,9 @@ _logger = logger_for("mcpclient.client")
 
 T = TypeVar("T")
 
+# The options of calls that share a write. Any other, also an unknown one, is for `call_tool`.
+_SHARED = frozenset({"timeout", "max_timeout", "headers", "meta", "raise_on_error", "trace"})
+
 ProgressHandler = Callable[[Progress], Any]
 """Takes one `Progress`; plain or async."""
 
@@ -244,13 +247,10 @@ class Requests:
 
     def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
         """Whether calls need nothing but a request each."""
-        special = (
-            self._is_wrapped
-            or self._connection.caps is not None
-            or options.get("around")
-            or options.get("on_progress") is not None
-        )
-        if special or self._connection.options.tasks or not self._shares_batches:
+        special = self._is_wrapped or self._connection.caps is not None
+        if special or not _SHARED.issuperset(options):
+            return False
+        if self._connection.options.tasks or not self._shares_batches:
             return False
         return self._listed.only_tasks.isdisjoint(name for name, _ in asked)
 

@@ -47,10 +47,10 @@ def test_outcomes_come_in_the_order_of_the_calls(version: str, options: Any) -> 
     use(server, work, version)
 
 
-@pytest.mark.parametrize("around", [(), (lambda call, proceed: proceed(call),)])
-def test_a_failing_tool_is_an_error_where_that_is_asked_for(around: Any) -> None:
+@pytest.mark.parametrize("options", [{}, {"around": [lambda call, proceed: proceed(call)]}])
+def test_a_failing_tool_is_an_error_where_that_is_asked_for(options: Any) -> None:
     async def work(client: mcpclient.Client) -> None:
-        outcomes = await client.call_tools(CALLS[1:3], raise_on_error=True, around=around)
+        outcomes = await client.call_tools(CALLS[1:3], raise_on_error=True, **options)
         assert told(outcomes) == ["b1", "ToolError"]
 
     use(Server(tools_call=answer), work)
@@ -73,6 +73,16 @@ def test_hooks_stand_around_each_call(given_to: str) -> None:
     hooks: dict[str, Any] = {"around": [around]}
     options, client_options = (hooks, {}) if given_to == "the calls" else ({}, hooks)
     use(Server(tools_call=answer), work, **client_options)
+
+
+def test_no_option_is_ignored() -> None:
+    async def work(client: mcpclient.Client) -> None:
+        options: Any = {"returns": str}
+        assert await client.call_tools(CALLS[:2], **options) == ["a0", "b1"]
+        with pytest.raises(TypeError, match="timeot"):
+            await client.call_tools(CALLS, timeot=5)  # type: ignore[call-arg]
+
+    use(Server(tools_call=answer), work)
 
 
 @pytest.mark.parametrize("arguments", [["x"], {1: 2}])
