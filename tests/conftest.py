@@ -105,6 +105,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", lost)
     virtual = "virtual_time: the coroutine runs on a clock that waits for nobody, see virtual_time"
     config.addinivalue_line("markers", virtual)
+    real = "real_time: one of a module in virtual time whose coroutine waits for a child process"
+    config.addinivalue_line("markers", real)
     slow = "slow: one of the few that `make test` leaves out and `make check` runs"
     config.addinivalue_line("markers", slow)
 
@@ -124,7 +126,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     names = inspect.signature(pyfuncitem.obj).parameters
     coroutine = pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names})
-    is_virtual = pyfuncitem.get_closest_marker("virtual_time") is not None
+    marks = {mark.name for mark in pyfuncitem.iter_markers()}
+    is_virtual = "virtual_time" in marks and "real_time" not in marks
     (virtual_time.run if is_virtual else asyncio.run)(coroutine)
     return True
 

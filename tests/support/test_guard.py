@@ -71,6 +71,11 @@ TESTS = """
         await asyncio.sleep(seconds)
         assert asyncio.get_running_loop().time() == seconds and tmp_path.exists()
 
+    @pytest.mark.virtual_time
+    @pytest.mark.real_time
+    async def test_a_coroutine_in_real_time():
+        assert asyncio.get_running_loop().time() > 0
+
     async def test_a_coroutine_that_fails():
         await asyncio.sleep(0)
         raise AssertionError("after a step")
@@ -147,6 +152,7 @@ def test_ctrl_c_works_in_tests_that_were_started_with_it_ignored(report: str) ->
 def test_a_coroutine_is_run_to_its_end(report: str) -> None:
     for seconds in (0, 3600):
         assert f"PASSED test_sample.py::test_a_coroutine[{seconds}]" in report
+    assert "PASSED test_sample.py::test_a_coroutine_in_real_time" in report
     assert "FAILED test_sample.py::test_a_coroutine_that_fails - AssertionError: after a" in report
 
 
