@@ -25,6 +25,8 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 class Spans:
     """A provider of tracers, and what it has recorded."""
@@ -83,20 +85,16 @@ def test_a_call_is_a_client_span(spans: Spans) -> None:
     assert span.status.is_unset
 
 
-def test_prompts_and_resources_are_client_spans_too(spans: Spans) -> None:
+async def test_prompts_and_resources_are_client_spans_too(spans: Spans) -> None:
     """F-SAFE-5: the URI is an attribute, since there are too many of them for names of spans."""
     answers: dict[str, Any] = {
         "resources/read": {"contents": []},
         "prompts/get": {"messages": []},
     }
-
-    async def main() -> None:
-        around = [telemetry.opentelemetry(spans.provider)]
-        async with ScriptedServer(answers).client(around=around, name="demo") as client:
-            await client.read_resource("mem://1")
-            await client.get_prompt("review")
-
-    run(main())
+    around = [telemetry.opentelemetry(spans.provider)]
+    async with ScriptedServer(answers).client(around=around, name="demo") as client:
+        await client.read_resource("mem://1")
+        await client.get_prompt("review")
     read, got = spans.recorded
     assert (read.name, got.name) == ("resources/read", "prompts/get review")
     assert dict(read.attributes or {})["mcp.resource.uri"] == "mem://1"
@@ -151,7 +149,7 @@ def test_a_call_that_fails(spans: Spans, error: Exception, kind: str, text: str)
     assert [event.name for event in spans.only.events] == ["exception"]
 
 
-def test_a_hook_inside_is_inside_the_span(spans: Spans) -> None:
+async def test_a_hook_inside_is_inside_the_span(spans: Spans) -> None:
     """F-API-23: put first, the span is the current one for the hooks below it."""
     seen: list[int] = []
 
@@ -159,12 +157,9 @@ def test_a_hook_inside_is_inside_the_span(spans: Spans) -> None:
         seen.append(trace.get_current_span().get_span_context().span_id)
         return mcpclient.refusal("no")
 
-    async def main() -> None:
-        around = [telemetry.opentelemetry(spans.provider), note]
-        async with ScriptedServer().client(around=around) as client:
-            assert (await client.call_tool("add")).is_error
-
-    run(main())
+    around = [telemetry.opentelemetry(spans.provider), note]
+    async with ScriptedServer().client(around=around) as client:
+        assert (await client.call_tool("add")).is_error
     context = spans.only.get_span_context()
     assert context is not None and seen == [context.span_id]
 
@@ -225,17 +220,15 @@ ANSWERS: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("version", "opening"), [(HANDSHAKE, "initialize"), (STATELESS, "server/discover")]
 )
-def test_connecting_and_listing_are_spans_too(spans: Spans, version: str, opening: str) -> None:
+async def test_connecting_and_listing_are_spans_too(
+    spans: Spans, version: str, opening: str
+) -> None:
     """F-API-23: each request by its method; the list carries the context of its span."""
     server = ScriptedServer(ANSWERS, version=version)
-
-    async def main() -> None:
-        around = [telemetry.opentelemetry(spans.provider)]
-        async with server.client(around=around, name="demo") as client:
-            await client.list_tools(meta={"mine": 1})
-            await client.list_tools(fresh=True)
-
-    run(main())
+    around = [telemetry.opentelemetry(spans.provider)]
+    async with server.client(around=around, name="demo") as client:
+        await client.list_tools(meta={"mine": 1})
+        await client.list_tools(fresh=True)
     connect, first, second = spans.all
     assert (connect.name, first.name, second.name) == ("connect", "tools/list", "tools/list")
     assert dict(connect.attributes or {}) == {
@@ -254,16 +247,14 @@ def test_connecting_and_listing_are_spans_too(spans: Spans, version: str, openin
     assert f"{context.span_id:016x}" in meta["traceparent"] and meta["mine"] == 1
 
 
-def test_a_connection_that_fails_is_a_span_with_its_error(spans: Spans, meters: Meters) -> None:
+async def test_a_connection_that_fails_is_a_span_with_its_error(
+    spans: Spans, meters: Meters
+) -> None:
     """F-API-23"""
     provider, reader = meters
-
-    async def main() -> None:
-        around = [telemetry.opentelemetry(spans.provider, provider)]
-        with pytest.raises(mcpclient.CommandNotFound):
-            await mcpclient.connect(["no-such-program"], around=around, name="demo")
-
-    run(main())
+    around = [telemetry.opentelemetry(spans.provider, provider)]
+    with pytest.raises(mcpclient.CommandNotFound):
+        await mcpclient.connect(["no-such-program"], around=around, name="demo")
     (span,) = spans.all
     attributes = {"mcp.method.name": "initialize", "error.type": "CommandNotFound"}
     assert attributes.items() <= dict(span.attributes or {}).items()
@@ -278,7 +269,7 @@ def virtual_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("virtual_clock")
-def test_every_operation_is_measured(meters: Meters) -> None:
+async def test_every_operation_is_measured(meters: Meters) -> None:
     """F-API-23: in seconds, with ``error.type`` where it failed, and never by URI."""
     provider, reader = meters
 
@@ -288,25 +279,22 @@ def test_every_operation_is_measured(meters: Meters) -> None:
             raise PeerError(-32000, "no")
         return {"content": [], "isError": params["name"] == "fail"}
 
-    async def main() -> None:
-        around = [telemetry.opentelemetry(meter_provider=provider)]
-        server = ScriptedServer({**ANSWERS, "tools/call": add}, version=HANDSHAKE)
-        async with server.client(around=around, name="demo") as client:
-            await client.call_tool("add")
-            await client.call_tool("fail")
-            for timeout in (5, 1):
-                with pytest.raises(mcpclient.McpError):
-                    await client.call_tool("broken", timeout=timeout)
-            task = asyncio.ensure_future(client.call_tool("add"))
-            await asyncio.sleep(1)
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            for number in range(3):
-                await client.read_resource(f"mem://{number}")
-            await client.get_prompt("review")
-            await client.ping()
-
-    run(main())
+    around = [telemetry.opentelemetry(meter_provider=provider)]
+    server = ScriptedServer({**ANSWERS, "tools/call": add}, version=HANDSHAKE)
+    async with server.client(around=around, name="demo") as client:
+        await client.call_tool("add")
+        await client.call_tool("fail")
+        for timeout in (5, 1):
+            with pytest.raises(mcpclient.McpError):
+                await client.call_tool("broken", timeout=timeout)
+        task = asyncio.ensure_future(client.call_tool("add"))
+        await asyncio.sleep(1)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        for number in range(3):
+            await client.read_resource(f"mem://{number}")
+        await client.get_prompt("review")
+        await client.ping()
     points = measured(reader)["mcp.client.operation.duration"]
     known = {
         (
@@ -331,22 +319,18 @@ def test_every_operation_is_measured(meters: Meters) -> None:
 
 
 @pytest.mark.usefixtures("virtual_clock")
-def test_sessions_are_measured(meters: Meters) -> None:
+async def test_sessions_are_measured(meters: Meters) -> None:
     """F-API-23: until they are closed or lost, each once."""
     provider, reader = meters
-
-    async def main() -> None:
-        around = [telemetry.opentelemetry(meter_provider=provider)]
-        server = ScriptedServer(ANSWERS, version=HANDSHAKE)
-        client = server.client(around=around, name="demo")
-        async with client:
-            await asyncio.sleep(5)
-        async with client:
-            await asyncio.sleep(7)
-            server.lose()
-            await asyncio.sleep(1)
-
-    run(main())
+    around = [telemetry.opentelemetry(meter_provider=provider)]
+    server = ScriptedServer(ANSWERS, version=HANDSHAKE)
+    client = server.client(around=around, name="demo")
+    async with client:
+        await asyncio.sleep(5)
+    async with client:
+        await asyncio.sleep(7)
+        server.lose()
+        await asyncio.sleep(1)
     whole, lost = sorted(measured(reader)["mcp.client.session.duration"], key=str)
     attributes = {"mcpclient.server": "demo", "mcp.protocol.version": HANDSHAKE, "count": 1}
     assert whole == (attributes, 5)
@@ -365,15 +349,11 @@ def test_an_older_api_takes_no_advice_on_buckets() -> None:
     assert made == [("mcp.client.session.duration", "s")]
 
 
-def test_the_servers_of_a_manager_are_told_apart(spans: Spans) -> None:
+async def test_the_servers_of_a_manager_are_told_apart(spans: Spans) -> None:
     """F-API-23, F-MANY-1: and the blocking twin takes the hook as it is."""
     hook = telemetry.opentelemetry(spans.provider)
-
-    async def main() -> None:
-        async with mcpclient.Manager({"a": Member("x"), "b": Member("x")}, around=[hook]) as many:
-            await many.call_tool("b__x")
-
-    run(main())
+    async with mcpclient.Manager({"a": Member("x"), "b": Member("x")}, around=[hook]) as many:
+        await many.call_tool("b__x")
     names = sorted(
         (span.name, str((span.attributes or {})["mcpclient.server"])) for span in spans.all
     )

@@ -106,26 +106,24 @@ async def use(client: Client, everything: Everything) -> None:
 
 
 @pytest.mark.parametrize("kind", ["http", "sse"])
-def test_a_whole_life_with_a_server(kind: str, everything: Everything, tmp_path: Path) -> None:
+async def test_a_whole_life_with_a_server(
+    kind: str, everything: Everything, tmp_path: Path
+) -> None:
     """F-AUTH-12: login, refresh, a refused refresh, and a login that fails."""
     server = McpServer()
     endpoint = StreamableEndpoint(server, session="s") if kind == "http" else LegacyEndpoint(server)
     protected = Protected(endpoint.routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as http:
-            url = f"{http.url()}?api_key=SECRET-in-url"
-            user = User(protected)
-            auth = OAuth(local_development=True, provider=user)
-            await use(connect(url, auth, everything, transport=kind), everything)
-            protected.revoke()
-            await use(connect(url, auth, everything, transport=kind), everything)
-            protected.revoke()
-            protected.refresh_tokens.clear()
-            protected.error = "invalid_grant"
-            await use(connect(url, auth, everything, transport=kind), everything)
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as http:
+        url = f"{http.url()}?api_key=SECRET-in-url"
+        user = User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        await use(connect(url, auth, everything, transport=kind), everything)
+        protected.revoke()
+        await use(connect(url, auth, everything, transport=kind), everything)
+        protected.revoke()
+        protected.refresh_tokens.clear()
+        protected.error = "invalid_grant"
+        await use(connect(url, auth, everything, transport=kind), everything)
     assert protected.counts["refresh_token"] >= 2
     everything.hold_no_secret(protected)
     # The login itself is in the trace, and what it says about its steps.
@@ -136,71 +134,63 @@ def test_a_whole_life_with_a_server(kind: str, everything: Everything, tmp_path:
 
 
 @pytest.mark.parametrize("refusal", ["cut", "nonsense", "another status"])
-def test_a_refresh_that_fails(refusal: str, everything: Everything) -> None:
+async def test_a_refresh_that_fails(refusal: str, everything: Everything) -> None:
     """F-AUTH-12: also where services that collect errors read the variables of each frame."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
     routes = protected.routes
+    async with HttpServer(routes) as http:
+        url, user = str(http.url()), User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        await use(connect(url, auth, everything), everything)
+        protected.revoke()
 
-    async def main() -> None:
-        async with HttpServer(routes) as http:
-            url, user = str(http.url()), User(protected)
-            auth = OAuth(local_development=True, provider=user)
-            await use(connect(url, auth, everything), everything)
-            protected.revoke()
+        async def fail(request: Request, answer: Answer) -> None:
+            if refusal == "cut":
+                answer.cut()
+            elif refusal == "nonsense":
+                answer.full(200, {}, b"{")
+            else:
+                answer.full(503)
 
-            async def fail(request: Request, answer: Answer) -> None:
-                if refusal == "cut":
-                    answer.cut()
-                elif refusal == "nonsense":
-                    answer.full(200, {}, b"{")
-                else:
-                    answer.full(503)
-
-            http.routes["POST /token"] = fail
-            client = connect(url, auth, everything)
-            with pytest.raises(McpError) as caught:
-                await client.connect()
-            everything.show_variables(caught.value)
-            await client.close()
-
-    asyncio.run(main())
+        http.routes["POST /token"] = fail
+        client = connect(url, auth, everything)
+        with pytest.raises(McpError) as caught:
+            await client.connect()
+        everything.show_variables(caught.value)
+        await client.close()
     assert protected.counts["issued"] == 1
     everything.hold_no_secret(protected)
 
 
-def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
+async def test_two_steps_and_a_file(everything: Everything, tmp_path: Path) -> None:
     """F-AUTH-12: the error carries the address in a field, and shows none of its query."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as http:
-            url = str(http.url())
-            store = FileStore(tmp_path / "credentials.json")
-            auth = OAuth(local_development=True, provider=TwoStepLogin(store))
-            everything.show(store)
+    async with HttpServer(protected.routes) as http:
+        url = str(http.url())
+        store = FileStore(tmp_path / "credentials.json")
+        auth = OAuth(local_development=True, provider=TwoStepLogin(store))
+        everything.show(store)
+        try:
+            await connect(url, auth, everything)
+        except AuthorizationRequired as required:
+            everything.show_error(required)
+            callback = protected.authorize(required.url)
+        for _ in range(2):
             try:
-                await connect(url, auth, everything)
-            except AuthorizationRequired as required:
-                everything.show_error(required)
-                callback = protected.authorize(required.url)
-            for _ in range(2):
-                try:
-                    await finish_auth(url, callback, auth=auth)
-                except McpError as error:
-                    everything.show_error(error)
-                    everything.show_variables(error)
-            for address in ("https://a.example/?nothing=SECRET", "code=SECRET&code=SECRET"):
-                with pytest.raises(UsageError) as caught:
-                    await finish_auth(url, address, auth=auth)
-                everything.show_variables(caught.value)
-            store.path.write_text("damaged SECRET")
-            await use(connect(url, auth, everything), everything)
-
-    asyncio.run(main())
+                await finish_auth(url, callback, auth=auth)
+            except McpError as error:
+                everything.show_error(error)
+                everything.show_variables(error)
+        for address in ("https://a.example/?nothing=SECRET", "code=SECRET&code=SECRET"):
+            with pytest.raises(UsageError) as caught:
+                await finish_auth(url, address, auth=auth)
+            everything.show_variables(caught.value)
+        store.path.write_text("damaged SECRET")
+        await use(connect(url, auth, everything), everything)
     everything.hold_no_secret(protected)
 
 
-def test_credentials_of_a_program(everything: Everything) -> None:
+async def test_credentials_of_a_program(everything: Everything) -> None:
     """F-AUTH-12: a configured secret."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
     routes = protected.routes
@@ -210,28 +200,24 @@ def test_credentials_of_a_program(everything: Everything) -> None:
         answer.json(error, 401)
 
     routes["POST /token"] = refuse
-
-    async def main() -> None:
-        async with HttpServer(routes) as http:
-            auth = ClientCredentials(
-                trust_first_issuer=True,
-                client_id="id",
-                client_secret="SECRET-configured",
-                local_development=True,
-                store=User(protected),
-            )
-            client = connect(str(http.url()), auth, everything)
-            await use(client, everything)
-            with pytest.raises(McpError) as caught:
-                await client.connect()
-            everything.show_variables(caught.value)
-            await client.close()
-
-    asyncio.run(main())
+    async with HttpServer(routes) as http:
+        auth = ClientCredentials(
+            trust_first_issuer=True,
+            client_id="id",
+            client_secret="SECRET-configured",
+            local_development=True,
+            store=User(protected),
+        )
+        client = connect(str(http.url()), auth, everything)
+        await use(client, everything)
+        with pytest.raises(McpError) as caught:
+            await client.connect()
+        everything.show_variables(caught.value)
+        await client.close()
     everything.hold_no_secret(protected)
 
 
-def test_headers_cookies_and_session_ids(everything: Everything) -> None:
+async def test_headers_cookies_and_session_ids(everything: Everything) -> None:
     """F-AUTH-12, F-SHOW-8: also those of a name that the library does not know."""
     endpoint = StreamableEndpoint(McpServer(), session="SECRET-session")
 
@@ -241,37 +227,32 @@ def test_headers_cookies_and_session_ids(everything: Everything) -> None:
         else:
             await endpoint.post(request, answer)
 
-    async def main() -> None:
-        async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
-            url = f"http://me:SECRET-password@{http.url().authority}/mcp"
-            headers = {"X-Mine": "SECRET-key", "Cookie": "b=SECRET-too"}
-            await use(connect(url, ApiKey("SECRET-api", "X-Other"), everything), everything)
-            await use(connect(url, None, everything, headers=headers), everything)
-
-    asyncio.run(main())
+    async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
+        url = f"http://me:SECRET-password@{http.url().authority}/mcp"
+        headers = {"X-Mine": "SECRET-key", "Cookie": "b=SECRET-too"}
+        await use(connect(url, ApiKey("SECRET-api", "X-Other"), everything), everything)
+        await use(connect(url, None, everything, headers=headers), everything)
     everything.hold_no_secret(Protected({}))
     assert '["Mcp-Session-Id", "redacted-' in everything.text.getvalue()
     assert '["Authorization", "Basic redacted-' in everything.text.getvalue()
 
 
 @pytest.mark.parametrize("auth", ["SECRET-bearer", "SECRET\nbearer", "SECRET-é\u2028"])
-def test_a_bearer_token(auth: str, everything: Everything) -> None:
+async def test_a_bearer_token(auth: str, everything: Everything) -> None:
     """F-AUTH-12: also one that cannot be sent."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
-
-    async def main() -> None:
-        async with HttpServer(protected.routes) as http:
-            try:
-                await use(connect(str(http.url()), auth, everything), everything)
-            except McpError as error:
-                everything.show_error(error)
-            logging.getLogger("mcpclient").debug("the end")
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as http:
+        try:
+            await use(connect(str(http.url()), auth, everything), everything)
+        except McpError as error:
+            everything.show_error(error)
+        logging.getLogger("mcpclient").debug("the end")
     everything.hold_no_secret(protected)
 
 
-def test_a_browser_login_shows_only_the_address(everything: Everything, tmp_path: Path) -> None:
+async def test_a_browser_login_shows_only_the_address(
+    everything: Everything, tmp_path: Path
+) -> None:
     """F-AUTH-12: to the user, whom it is for, and to nobody else."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
     said = io.StringIO()
@@ -286,15 +267,12 @@ def test_a_browser_login_shows_only_the_address(everything: Everything, tmp_path
     async def none(url: str) -> bool:
         return False
 
-    async def main() -> None:
-        async with HttpServer(protected.routes) as http:
-            login = BrowserLogin(
-                FileStore(tmp_path / "c.json"), open_browser=none, terminal=Pasting(None, said)
-            )
-            auth = OAuth(local_development=True, provider=login)
-            await use(connect(str(http.url()), auth, everything), everything)
-
-    asyncio.run(main())
+    async with HttpServer(protected.routes) as http:
+        login = BrowserLogin(
+            FileStore(tmp_path / "c.json"), open_browser=none, terminal=Pasting(None, said)
+        )
+        auth = OAuth(local_development=True, provider=login)
+        await use(connect(str(http.url()), auth, everything), everything)
     assert protected.counts["authorization_code"] == 1
     assert "SECRET" not in said.getvalue()
     everything.hold_no_secret(protected)

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Awaitable, Mapping
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -33,6 +33,9 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer, Send
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 STDIO = [
     sys.executable,
     "-S",
@@ -50,18 +53,8 @@ def transport_to(server: McpServer) -> Transport:
     return InProcessTransport(serve)
 
 
-def with_client(
-    work: Callable[[Client], Awaitable[None]], server: McpServer | None = None, **options: Any
-) -> McpServer:
-    """Run ``work`` with a client of an in-process server; return the server."""
-    server = server or McpServer()
-
-    async def main() -> None:
-        async with Client(transport_to(server), **options) as client:
-            await work(client)
-
-    run(main())
-    return server
+def client_of(server: McpServer | None = None, **options: Any) -> Client:
+    return Client(transport_to(server or McpServer()), **options)
 
 
 def stdio(*arguments: str, **options: Any) -> Client:
@@ -79,10 +72,9 @@ async def echo(client: Client, text: str = "x") -> str:
 # What is known of the server
 
 
-def test_a_client_knows_its_server() -> None:
+async def test_a_client_knows_its_server() -> None:
     """F-API-20"""
-
-    async def work(client: Client) -> None:
+    async with client_of() as client:
         assert client.is_connected
         assert client.server_info.name == "test-server"
         assert client.capabilities == {"tools": {}, "logging": {}}
@@ -90,8 +82,6 @@ def test_a_client_knows_its_server() -> None:
         assert client.protocol_version == "2025-11-25"
         assert client.transport_name == "in-process"
         assert "connected" in repr(client)
-
-    with_client(work)
 
 
 def test_a_client_that_was_never_connected_knows_nothing() -> None:
@@ -108,53 +98,41 @@ def test_a_client_that_was_never_connected_knows_nothing() -> None:
     run(client.close())
 
 
-def test_it_is_what_connect_is() -> None:
+async def test_it_is_what_connect_is() -> None:
     """F-API-1"""
     assert mcpclient.connect is Client
-
-    async def main() -> None:
-        client = await mcpclient.connect(transport_to(McpServer()))
-        assert await echo(client) == "x"
-        await client.close()
-        assert not client.is_connected
-
-    run(main())
+    client = await mcpclient.connect(transport_to(McpServer()))
+    assert await echo(client) == "x"
+    await client.close()
+    assert not client.is_connected
 
 
-def test_extensions_are_those_the_server_declared() -> None:
+async def test_extensions_are_those_the_server_declared() -> None:
     """F-API-16"""
     server = McpServer()
     capabilities = {"extensions": {"vendor/x": {"a": 1}}}
     result = {"protocolVersion": "2025-11-25", "capabilities": capabilities, "serverInfo": {}}
     server.answers["initialize"] = result
-
-    async def work(client: Client) -> None:
+    async with client_of(server) as client:
         assert client.extensions == {"vendor/x": {"a": 1}}
-
-    with_client(work, server)
 
 
 @pytest.mark.parametrize(("era", "told"), [("handshake", 1), ("stateless", 0)])
-def test_roots_may_change(era: str, told: int) -> None:
+async def test_roots_may_change(era: str, told: int) -> None:
     """F-API-10"""
-
-    async def work(client: Client) -> None:
+    server = McpServer(era)
+    async with client_of(server, roots=[]) as client:
         await client.set_roots(["file:///new"])
         if told:
             assert "new" in (await client.call_tool("ask", {"method": "roots/list"})).text
-
-    server = with_client(work, McpServer(era), roots=[])
     assert len(server.messages("notifications/roots/list_changed")) == told
 
 
-def test_capabilities_are_a_copy() -> None:
+async def test_capabilities_are_a_copy() -> None:
     """F-API-20"""
-
-    async def work(client: Client) -> None:
+    async with client_of() as client:
         client.capabilities.clear()
         assert client.capabilities
-
-    with_client(work)
 
 
 def test_options_that_make_no_sense_are_refused_before_anything_runs() -> None:
@@ -170,133 +148,106 @@ def test_options_that_make_no_sense_are_refused_before_anything_runs() -> None:
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_the_server_is_asked_whether_it_lives(era: str) -> None:
+async def test_the_server_is_asked_whether_it_lives(era: str) -> None:
     """F-API-20"""
-
-    async def work(client: Client) -> None:
+    server = McpServer(era)
+    async with client_of(server) as client:
         await client.ping(timeout=5)
-
-    server = with_client(work, McpServer(era))
     expected = "ping" if era == "handshake" else "server/discover"
     assert server.received_methods()[-1] == expected
 
 
-def test_the_log_level_is_the_sessions_or_travels_with_every_request() -> None:
+async def test_the_log_level_is_that_of_the_session() -> None:
     """F-API-6"""
+    server = McpServer()
+    async with client_of(server) as client:
+        await client.set_log_level("warning")
+    assert server.messages("logging/setLevel")[0]["params"] == {"level": "warning"}
 
-    async def work(client: Client) -> None:
+
+async def test_in_the_stateless_era_every_request_carries_the_log_level() -> None:
+    """F-API-6, F-LIFE-7: also over another connection, or the log would end without a word."""
+    server = McpServer("stateless")
+    async with client_of(server) as client:
         await client.set_log_level("warning")
         await echo(client)
-
-    server = with_client(work)
-    assert server.messages("logging/setLevel")[0]["params"] == {"level": "warning"}
-    server = with_client(work, McpServer("stateless"))
-    assert server.messages("logging/setLevel") == []
-    meta = server.messages("tools/call")[0]["params"]["_meta"]
-    assert meta["io.modelcontextprotocol/logLevel"] == "warning"
-
-
-def test_the_log_level_outlives_a_connection_of_the_stateless_era() -> None:
-    """F-API-6, F-LIFE-7: nobody would ask for it again, and the log would end without a word."""
-
-    async def work(client: Client) -> None:
-        await client.set_log_level("warning")
         await client.close()
         await client.connect()
         await echo(client)
+    assert server.messages("logging/setLevel") == []
+    for call_message in server.messages("tools/call"):
+        meta = call_message["params"]["_meta"]
+        assert meta["io.modelcontextprotocol/logLevel"] == "warning"
 
-    server = with_client(work, McpServer("stateless"))
-    meta = server.messages("tools/call")[0]["params"]["_meta"]
-    assert meta["io.modelcontextprotocol/logLevel"] == "warning"
 
-
-def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
+async def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
     """F-API-9: pages, complete and finite."""
-
-    async def work(client: Client) -> None:
+    async with client_of(McpServer(pages=5)) as client:
         assert len(await client.list_tools()) == 5
-
-    with_client(work, McpServer(pages=5))
-
-    async def endless(client: Client) -> None:
+    server = McpServer()
+    server.answers["tools/list"] = {"tools": [], "nextCursor": "again"}
+    async with client_of(server) as client:
         with pytest.raises(ProtocolViolation, match="cursor"):
             await client.list_tools()
         assert await echo(client) == "x"
-
-    server = McpServer()
-    server.answers["tools/list"] = {"tools": [], "nextCursor": "again"}
-    with_client(endless, server)
     assert len(server.messages("tools/list")) == 2
 
 
-def test_a_tool_that_fails_is_a_result_or_an_exception() -> None:
+async def test_a_tool_that_fails_is_a_result_or_an_exception() -> None:
     """F-API-2"""
-
-    async def work(client: Client) -> None:
+    async with client_of() as client:
         result = await client.call_tool("fail")
         assert result.is_error and result.text == "it failed"
         with pytest.raises(ToolError, match="it failed"):
             await client.call_tool("fail", raise_on_error=True)
 
-    with_client(work)
 
-
-def test_a_hundred_calls_at_once_answered_in_any_order() -> None:
+async def test_a_hundred_calls_at_once_answered_in_any_order() -> None:
     """F-LIFE-9: many calls at once."""
-
-    async def work(client: Client) -> None:
+    async with client_of() as client:
         calls = (client.call_tool("hold", {"text": str(n), "of": 100}) for n in range(100))
         results = await asyncio.gather(*calls)
         assert [result.text for result in results] == [str(n) for n in range(100)]
 
-    with_client(work)
 
-
-def test_progress_comes_in_order_and_before_the_result() -> None:
+async def test_progress_comes_in_order_and_before_the_result() -> None:
     """F-API-7"""
-
-    async def work(client: Client) -> None:
+    async with client_of() as client:
         seen: list[Any] = []
         result = await client.call_tool(
             "progress", {"steps": 5}, on_progress=lambda step: seen.append(step.progress)
         )
         assert (result.text, seen) == ("done", [1, 2, 3, 4, 5])
 
-    with_client(work)
 
-
-def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> None:
+async def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> None:
     """F-API-7, F-API-8: the server is told of cancelled calls."""
-
-    async def work(client: Client) -> None:
+    server = McpServer()
+    async with client_of(server) as client:
         with pytest.raises(CallTimeout):
             await client.call_tool("hold", {"text": "late"}, timeout=3)
         assert now() == 3
         assert (await client.call_tool("release")).text == "released"
         assert await echo(client) == "x"
-
-    server = with_client(work)
     (call_message, _, _) = server.messages("tools/call")
     (cancelled,) = server.messages("notifications/cancelled")
     assert cancelled["params"]["requestId"] == call_message["id"]
 
 
-def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
+async def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
     """F-API-8: the server is told of cancelled calls."""
-
-    async def work(client: Client) -> None:
+    server = McpServer()
+    async with client_of(server) as client:
         calling = asyncio.ensure_future(client.call_tool("never"))
         await asyncio.sleep(1)
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
         assert await echo(client) == "x"
-
-    server = with_client(work)
     assert len(server.messages("notifications/cancelled")) == 1
 
 
-def test_a_handler_may_call_the_same_client() -> None:
+async def test_a_handler_may_call_the_same_client() -> None:
     """F-API-10: without holding up anybody."""
 
     async def roots() -> list[str]:
@@ -304,8 +255,7 @@ def test_a_handler_may_call_the_same_client() -> None:
         return ["file:///" + await echo(clients[0], "nested")]
 
     clients: list[Client] = []
-
-    async def work(client: Client) -> None:
+    async with client_of(roots=roots) as client:
         clients.append(client)
         asking = asyncio.ensure_future(client.call_tool("ask", {"method": "roots/list"}))
         await asyncio.sleep(1)
@@ -313,10 +263,8 @@ def test_a_handler_may_call_the_same_client() -> None:
         assert now() == 1
         assert "nested" in (await asking).text
 
-    with_client(work, roots=roots)
 
-
-def test_a_callback_may_call_the_same_client() -> None:
+async def test_a_callback_may_call_the_same_client() -> None:
     """F-API-20: a handler may call the client."""
     heard: list[str] = []
     clients: list[Client] = []
@@ -324,17 +272,15 @@ def test_a_callback_may_call_the_same_client() -> None:
     async def on_notification(method: str, params: Mapping[str, Any]) -> None:
         heard.append(await echo(clients[0], method))
 
-    async def work(client: Client) -> None:
+    async with client_of(on_notification=on_notification) as client:
         clients.append(client)
         messages = [{"method": "vendor/one"}, {"method": "vendor/two"}]
         await client.call_tool("notify", {"messages": messages})
         await asyncio.sleep(1)
-
-    with_client(work, on_notification=on_notification)
     assert heard == ["vendor/one", "vendor/two"]
 
 
-def test_unknown_things_are_kept() -> None:
+async def test_unknown_things_are_kept() -> None:
     """F-WIRE-8: unknown things are kept."""
 
     class Odd(McpServer):
@@ -345,93 +291,72 @@ def test_unknown_things_are_kept() -> None:
     content = [{"type": "vendor/hologram", "data": [1]}, {"type": "text", "text": "x", "y": 2}]
     result = {"content": content, "vendorField": {"z": 3}, "_meta": {"k": 1}}
     server.answers["tools/call"] = result
-
-    async def work(client: Client) -> None:
-        answer = await client.call_tool("x")
-        assert answer.raw == result
-        assert answer.text == "x"
-        assert answer.content[0].raw == content[0]
-
-    with_client(work, server)
+    async with client_of(server) as client:
+        called = await client.call_tool("x")
+        assert called.raw == result
+        assert called.text == "x"
+        assert called.content[0].raw == content[0]
 
 
-def test_any_request_and_any_notification_can_be_sent() -> None:
+async def test_any_request_and_any_notification_can_be_sent() -> None:
     """F-WIRE-8"""
     server = McpServer()
     server.answers["vendor/ask"] = {"ok": 1}
-
-    async def work(client: Client) -> None:
+    async with client_of(server) as client:
         meta = {"traceparent": "00-1"}
         assert await client.request("vendor/ask", {"a": 1}, meta=meta) == {"ok": 1}
         await client.notify("vendor/note", {"b": 2})
         await client.ping()
-
-    with_client(work, server)
     assert server.messages("vendor/ask")[0]["params"] == {"a": 1, "_meta": {"traceparent": "00-1"}}
     assert server.messages("vendor/note")[0]["params"] == {"b": 2}
 
 
-def test_headers_of_single_calls_never_mix() -> None:
+async def test_headers_of_single_calls_never_mix() -> None:
     """F-HTTP-1: headers chosen per request."""
-
-    async def main() -> None:
-        service = StreamableEndpoint(McpServer())
-        async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
-            await asyncio.gather(
-                *(
-                    client.call_tool("echo", {"text": str(n)}, headers={"Authorization": f"B {n}"})
-                    for n in range(50)
-                )
+    service = StreamableEndpoint(McpServer())
+    async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
+        await asyncio.gather(
+            *(
+                client.call_tool("echo", {"text": str(n)}, headers={"Authorization": f"B {n}"})
+                for n in range(50)
             )
-            for request in server.requests:
-                if request.body and request.message["method"] == "tools/call":
-                    text = request.message["params"]["arguments"]["text"]
-                    assert request.headers["authorization"] == f"B {text}"
-
-    run(main())
+        )
+        for request in server.requests:
+            if request.body and request.message["method"] == "tools/call":
+                text = request.message["params"]["arguments"]["text"]
+                assert request.headers["authorization"] == f"B {text}"
 
 
 # One-shot helpers
 
 
-def test_one_call_and_one_list_without_ceremony() -> None:
+async def test_one_call_and_one_list_without_ceremony() -> None:
     """F-API-21"""
-
-    async def main() -> None:
-        assert (await call(transport_to(McpServer()), "echo", {"text": "x"})).text == "x"
-        with pytest.raises(ToolError):
-            await call(transport_to(McpServer()), "fail", raise_on_error=True)
-        assert [tool.name for tool in await list_tools(transport_to(McpServer()))] == ["echo"]
-
-    run(main())
+    assert (await call(transport_to(McpServer()), "echo", {"text": "x"})).text == "x"
+    with pytest.raises(ToolError):
+        await call(transport_to(McpServer()), "fail", raise_on_error=True)
+    assert [tool.name for tool in await list_tools(transport_to(McpServer()))] == ["echo"]
 
 
 # Tasks, loops and threads
 
 
-def test_one_task_connects_and_another_closes() -> None:
+@pytest.mark.real_time
+async def test_one_task_connects_and_another_closes() -> None:
     """F-LIFE-5: opened in one task, closed in another."""
-
-    async def main() -> None:
-        client = stdio()
-        await asyncio.ensure_future(client.connect())
-        assert await asyncio.ensure_future(echo(client)) == "x"
-        await asyncio.ensure_future(client.close())
-        await client.close()
-
-    asyncio.run(main())
+    client = stdio()
+    await asyncio.ensure_future(client.connect())
+    assert await asyncio.ensure_future(echo(client)) == "x"
+    await asyncio.ensure_future(client.close())
+    await client.close()
 
 
-def test_clients_close_in_any_order() -> None:
+async def test_clients_close_in_any_order() -> None:
     """F-LIFE-5: opened in one task, closed in another."""
-
-    async def main() -> None:
-        clients = [await Client(transport_to(McpServer())) for _ in range(5)]
-        for index in (2, 0, 4, 1, 3):
-            await clients[index].close()
-        assert not any(client.is_connected for client in clients)
-
-    run(main())
+    clients = [await Client(transport_to(McpServer())) for _ in range(5)]
+    for index in (2, 0, 4, 1, 3):
+        await clients[index].close()
+    assert not any(client.is_connected for client in clients)
 
 
 class LoopThread:
@@ -576,61 +501,49 @@ def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
         loop.close()
 
 
-def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() -> None:
+@pytest.mark.real_time
+async def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() -> None:
     """F-LIFE-5: what was lost was never closed."""
-
-    async def main() -> None:
-        client = await stdio()
-        with pytest.raises(ConnectionLost):
-            await client.call_tool("mute")  # the process lives on without its output
-        assert not client.is_connected
-
-    asyncio.run(main())
+    client = await stdio()
+    with pytest.raises(ConnectionLost):
+        await client.call_tool("mute")  # the process lives on without its output
+    assert not client.is_connected
     gc.collect()
 
 
-def test_closing_twice_at_once() -> None:
+@pytest.mark.real_time
+async def test_closing_twice_at_once() -> None:
     """F-LIFE-6"""
-
-    async def main() -> None:
-        client = await stdio()
-        await asyncio.gather(*(client.close() for _ in range(5)))
-        assert not client.is_connected
-
-    asyncio.run(main())
+    client = await stdio()
+    await asyncio.gather(*(client.close() for _ in range(5)))
+    assert not client.is_connected
 
 
-def test_an_exception_in_the_block_closes_the_client() -> None:
+async def test_an_exception_in_the_block_closes_the_client() -> None:
     """F-LIFE-5"""
     closed: list[McpError | None] = []
-
-    async def work(client: Client) -> None:
-        raise LookupError("mine")
-
     with pytest.raises(LookupError):
-        with_client(work, on_close=closed.append)
+        async with client_of(on_close=closed.append):
+            raise LookupError("mine")
     assert closed == [None]
 
 
-def test_a_client_used_up_in_its_own_callback() -> None:
+async def test_a_client_used_up_in_its_own_callback() -> None:
     """F-LIFE-5: closing from within a callback does not wait for itself."""
     clients: list[Client] = []
 
     async def on_notification(method: str, params: Mapping[str, Any]) -> None:
         await clients[0].close()
 
-    async def main() -> None:
-        clients.append(
-            await Client(transport_to(McpServer()), on_notification=on_notification, timeout=5)
-        )
-        calling = asyncio.ensure_future(clients[0].call_tool("never"))
-        message = {"method": "vendor/go"}
-        assert (await clients[0].call_tool("notify", {"messages": [message]})).text == "notified"
-        with pytest.raises(ClientClosed):
-            await calling
-        assert now() <= 1
-
-    run(main())
+    clients.append(
+        await Client(transport_to(McpServer()), on_notification=on_notification, timeout=5)
+    )
+    calling = asyncio.ensure_future(clients[0].call_tool("never"))
+    message = {"method": "vendor/go"}
+    assert (await clients[0].call_tool("notify", {"messages": [message]})).text == "notified"
+    with pytest.raises(ClientClosed):
+        await calling
+    assert now() <= 1
 
 
 def test_help_of_a_client_has_its_options() -> None:

@@ -11,7 +11,9 @@ import pytest
 from mcpclient import CallTimeout, Client, Prompt
 from mcpclient.errors import UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 META = {
     "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
@@ -32,7 +34,7 @@ both_eras = pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
 
 
 @both_eras
-def test_metadata_travels_with_every_request(version: str) -> None:
+async def test_metadata_travels_with_every_request(version: str) -> None:
     """F-API-22: trace context, related task, and whatever else the caller adds."""
     answers: dict[str, Any] = {
         "tools/list": {"tools": []},
@@ -46,20 +48,16 @@ def test_metadata_travels_with_every_request(version: str) -> None:
         "vendor/thing": {},
     }
     server = ScriptedServer(answers, version=version)
-
-    async def session() -> None:
-        async with server.client() as client:
-            await client.list_tools(meta=META)
-            await client.call_tool("t", meta=META)
-            await client.list_resources(meta=META)
-            await client.list_resource_templates(meta=META)
-            await client.read_resource("file:///x", meta=META)
-            await client.list_prompts(meta=META)
-            await client.get_prompt("p", meta=META)
-            await client.complete(Prompt({"name": "p"}), "a", "", meta=META)
-            await client.request("vendor/thing", meta=META)
-
-    run(session())
+    async with server.client() as client:
+        await client.list_tools(meta=META)
+        await client.call_tool("t", meta=META)
+        await client.list_resources(meta=META)
+        await client.list_resource_templates(meta=META)
+        await client.read_resource("file:///x", meta=META)
+        await client.list_prompts(meta=META)
+        await client.get_prompt("p", meta=META)
+        await client.complete(Prompt({"name": "p"}), "a", "", meta=META)
+        await client.request("vendor/thing", meta=META)
     for method in answers:
         (params,) = server.sent(method)
         meta = params.pop("_meta")
@@ -93,50 +91,38 @@ def test_metadata_travels_with_every_request(version: str) -> None:
         ("vendor/thing", lambda client: client.request("vendor/thing", timeout=3)),
     ],
 )
-def test_a_limit_holds_for_any_request(
+async def test_a_limit_holds_for_any_request(
     method: str, make: Callable[[Client], Coroutine[Any, Any, Any]]
 ) -> None:
     """F-API-7: each method hands on the limit it was given."""
-
-    async def session() -> None:
-        async with server.client() as client:
-            with pytest.raises(CallTimeout):
-                await make(client)
-            assert asyncio.get_running_loop().time() == 3
-
     server = ScriptedServer({method: lambda _: None}, version=HANDSHAKE, capabilities=ALL)
-    run(session())
+    async with server.client() as client:
+        with pytest.raises(CallTimeout):
+            await make(client)
+        assert asyncio.get_running_loop().time() == 3
     assert len(server.sent(method)) == 1
 
 
 @both_eras
-def test_metadata_goes_beside_the_progress_token(version: str) -> None:
+async def test_metadata_goes_beside_the_progress_token(version: str) -> None:
     """F-API-22: and does not take its place."""
     server = ScriptedServer({"tools/call": {"content": []}}, version=version)
-
-    async def session() -> None:
-        async with server.client() as client:
-            await client.call_tool("t", meta=META, on_progress=print)
-
-    run(session())
+    async with server.client() as client:
+        await client.call_tool("t", meta=META, on_progress=print)
     meta = server.sent("tools/call")[0]["_meta"]
     assert {key: meta[key] for key in META} == META
     assert "progressToken" in meta
 
 
 @both_eras
-def test_extensions_of_both_sides(version: str) -> None:
+async def test_extensions_of_both_sides(version: str) -> None:
     """F-API-16: advertised as given, and read as declared."""
     offered = {"extensions": {"com.example/x": {"level": 2}}}
     server = ScriptedServer(version=version, capabilities=offered)
-
-    async def session() -> None:
-        client = server.client(extensions=UI)
-        assert client.extensions == {}
-        async with client:
-            assert client.extensions == {"com.example/x": {"level": 2}}
-
-    run(session())
+    client = server.client(extensions=UI)
+    assert client.extensions == {}
+    async with client:
+        assert client.extensions == {"com.example/x": {"level": 2}}
     if version == HANDSHAKE:
         declared = server.sent("initialize")[0]["capabilities"]
     else:
@@ -152,7 +138,7 @@ def test_an_extension_without_a_proper_name() -> None:
 
 
 @both_eras
-def test_metadata_of_the_server_s_passes_through(version: str) -> None:
+async def test_metadata_of_the_server_s_passes_through(version: str) -> None:
     """F-API-16: what apps need of tools, resources and results is there, untouched."""
     answers: dict[str, Any] = {
         "tools/list": {"tools": [{"name": "t", "inputSchema": {}, "_meta": UI_META}]},
@@ -162,13 +148,9 @@ def test_metadata_of_the_server_s_passes_through(version: str) -> None:
         },
     }
     server = ScriptedServer(answers, version=version)
-
-    async def session() -> None:
-        async with server.client(extensions=UI) as client:
-            (tool,) = await client.list_tools()
-            assert tool.meta == UI_META
-            assert (await client.call_tool("t")).meta == UI_META
-            (part,) = (await client.read_resource("ui://weather/view.html")).contents
-            assert part.meta == UI_META and part.text == "<p>"
-
-    run(session())
+    async with server.client(extensions=UI) as client:
+        (tool,) = await client.list_tools()
+        assert tool.meta == UI_META
+        assert (await client.call_tool("t")).meta == UI_META
+        (part,) = (await client.read_resource("ui://weather/view.html")).contents
+        assert part.meta == UI_META and part.text == "<p>"

@@ -20,130 +20,104 @@ from tests.client.task_servers import (
 )
 from tests.support import virtual_time
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
-def test_an_answer_at_once_is_a_task_that_is_over(make: Any) -> None:
+async def test_an_answer_at_once_is_a_task_that_is_over(make: Any) -> None:
     """F-API-13: a server may answer without making a task of the call."""
     server = make()
     server.answers["tools/call"] = DONE
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            task = await client.call_tool_task("quick")
-            assert task.is_over
-            assert (await client.await_task(task)).text == "done"
-            with pytest.raises(UsageError, match="no id"):
-                await client.cancel_task(task)
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        task = await client.call_tool_task("quick")
+        assert task.is_over
+        assert (await client.await_task(task)).text == "done"
+        with pytest.raises(UsageError, match="no id"):
+            await client.cancel_task(task)
 
 
-def test_progress_goes_on_for_as_long_as_the_task() -> None:
+async def test_progress_goes_on_for_as_long_as_the_task() -> None:
     """F-API-13, F-API-7: the token of the call stays valid after its answer."""
     server = handshake_server()
     heard: list[float] = []
-
-    async def main() -> None:
-        async with server.client() as client:
-            task = await client.call_tool_task(
-                "slow", on_progress=lambda progress: heard.append(progress.progress)
-            )
-            token = server.sent("tools/call")[0]["_meta"]["progressToken"]
-            for step in range(3):
-                server.notify("notifications/progress", progressToken=token, progress=step)
-            server.notify("notifications/progress", progressToken="other", progress=9)
-            server.notify("notifications/progress", progressToken=[], progress=9)
-            await client.await_task(task)
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        task = await client.call_tool_task(
+            "slow", on_progress=lambda progress: heard.append(progress.progress)
+        )
+        token = server.sent("tools/call")[0]["_meta"]["progressToken"]
+        for step in range(3):
+            server.notify("notifications/progress", progressToken=token, progress=step)
+        server.notify("notifications/progress", progressToken="other", progress=9)
+        server.notify("notifications/progress", progressToken=[], progress=9)
+        await client.await_task(task)
     assert heard == [0, 1, 2]
 
 
-def test_the_server_may_tell_of_changes_before_it_is_asked() -> None:
+async def test_the_server_may_tell_of_changes_before_it_is_asked() -> None:
     """F-API-13: notifications/tasks/status is used where it comes, for whoever waits."""
     server = handshake_server()
-
-    async def main() -> None:
-        async with server.client() as client:
-            task = await client.call_tool_task("slow")
-            waits = [asyncio.ensure_future(client.await_task(task)) for _ in range(2)]
-            await asyncio.sleep(0.5)
-            server.notify("notifications/tasks/status", taskId="t1", status="completed")
-            server.notify("notifications/tasks/status", taskId="t2", status="failed")
-            for wait in waits:
-                assert (await wait).text == "done"
-            assert asyncio.get_running_loop().time() == 0.5
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        task = await client.call_tool_task("slow")
+        waits = [asyncio.ensure_future(client.await_task(task)) for _ in range(2)]
+        await asyncio.sleep(0.5)
+        server.notify("notifications/tasks/status", taskId="t1", status="completed")
+        server.notify("notifications/tasks/status", taskId="t2", status="failed")
+        for wait in waits:
+            assert (await wait).text == "done"
+        assert asyncio.get_running_loop().time() == 0.5
     assert server.sent("tasks/get") == []
 
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
-def test_a_task_can_be_cancelled(make: Any) -> None:
+async def test_a_task_can_be_cancelled(make: Any) -> None:
     """F-API-13: tasks/cancel, by task or id, from any client."""
     server = make()
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            await client.cancel_task("t1")
-            await client.cancel_task(Task({"taskId": "t2"}))
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        await client.cancel_task("t1")
+        await client.cancel_task(Task({"taskId": "t2"}))
     assert [params["taskId"] for params in server.sent("tasks/cancel")] == ["t1", "t2"]
 
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
-def test_headers_go_with_every_request_about_a_task(make: Any) -> None:
+async def test_headers_go_with_every_request_about_a_task(make: Any) -> None:
     """F-HTTP-1: who has credentials for a single call needs them to come back to it."""
     server, mine = make(), {"Authorization": "Bearer mine"}
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            task = await client.call_tool_task("slow", headers=mine)
-            for ask in (client.get_task, client.await_task, client.cancel_task):
-                await ask(task, headers=mine)
-                sent = {name: each for name, each in server.headers.items() if "/" in name[:6]}
-                assert all(headers == mine for headers in sent.values())
-                server.headers.clear()
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        task = await client.call_tool_task("slow", headers=mine)
+        for ask in (client.get_task, client.await_task, client.cancel_task):
+            await ask(task, headers=mine)
+            sent = {name: each for name, each in server.headers.items() if "/" in name[:6]}
+            assert all(headers == mine for headers in sent.values())
+            server.headers.clear()
     assert {"tools/call", "tasks/get", "tasks/cancel"} <= {
         message.get("method") for message in server.received
     }
 
 
-def test_results_of_tasks_are_checked_like_those_of_calls() -> None:
+async def test_results_of_tasks_are_checked_like_those_of_calls() -> None:
     """F-API-17: against the output schema of a tool that was listed."""
     server = handshake_server()
     schema = {"type": "object", "required": ["answer"]}
     server.answers["tools/list"] = {"tools": [{"name": "slow", "outputSchema": schema, **OPTIONAL}]}
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            task = await client.call_tool_task("slow")
-            assert task.tool == "slow"
-            assert (await client.await_task(task)).warnings
-            assert not (await client.await_task(task.id)).warnings
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        await client.list_tools()
+        task = await client.call_tool_task("slow")
+        assert task.tool == "slow"
+        assert (await client.await_task(task)).warnings
+        assert not (await client.await_task(task.id)).warnings
 
 
-def test_what_is_remembered_of_tasks_is_bounded() -> None:
+async def test_what_is_remembered_of_tasks_is_bounded() -> None:
     """F-API-13: a program that starts tasks and never comes back does not grow."""
     server = handshake_server()
-
-    async def main() -> None:
-        async with server.client() as client:
-            for number in range(1010):
-                client._tasks._progress.add(print)
-                waiting = asyncio.ensure_future(client.await_task(str(number)))
-                await asyncio.sleep(0)
-                waiting.cancel()
-            assert len(client._tasks._progress._handlers) == 1000
-            assert len(client._tasks._inputs) == 1000
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        for number in range(1010):
+            client._tasks._progress.add(print)
+            waiting = asyncio.ensure_future(client.await_task(str(number)))
+            await asyncio.sleep(0)
+            waiting.cancel()
+        assert len(client._tasks._progress._handlers) == 1000
+        assert len(client._tasks._inputs) == 1000
 
 
 def test_a_call_that_is_given_up_as_the_client_is_closed() -> None:
@@ -168,34 +142,26 @@ def test_a_call_that_is_given_up_as_the_client_is_closed() -> None:
 
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
-def test_nothing_is_remembered_of_a_task_that_is_over(make: Any) -> None:
+async def test_nothing_is_remembered_of_a_task_that_is_over(make: Any) -> None:
     """F-API-13"""
     server = make()
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            await client.await_task(await client.call_tool_task("slow"))
-            assert client._tasks._inputs == {}
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        await client.await_task(await client.call_tool_task("slow"))
+        assert client._tasks._inputs == {}
 
 
 @pytest.mark.parametrize("wait", [False, True])
-def test_the_state_of_another_task_is_a_violation(wait: bool) -> None:
+async def test_the_state_of_another_task_is_a_violation(wait: bool) -> None:
     """F-API-13: whoever asked for t1 is not told what became of t2."""
     server = handshake_server()
     server.answers["tasks/get"] = {"taskId": "t2", "status": "completed"}
-
-    async def main() -> None:
-        async with server.client() as client:
-            with pytest.raises(ProtocolViolation, match=r"asked for task t1, .* described t2"):
-                await (client.await_task("t1") if wait else client.get_task("t1"))
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        with pytest.raises(ProtocolViolation, match=r"asked for task t1, .* described t2"):
+            await (client.await_task("t1") if wait else client.get_task("t1"))
 
 
 @pytest.mark.parametrize("make", [handshake_server, stateless_server])
-def test_the_result_of_a_task_is_no_task(make: Any) -> None:
+async def test_the_result_of_a_task_is_no_task(make: Any) -> None:
     """F-API-13: it would lead to the next one, and so on."""
     server = make()
     if make is handshake_server:
@@ -203,11 +169,7 @@ def test_the_result_of_a_task_is_no_task(make: Any) -> None:
     else:
         another = {"resultType": "task", "taskId": "t2", "status": "working"}
         server.answers["tasks/get"] = {"taskId": "t1", "status": "completed", "result": another}
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            task = await client.call_tool_task("slow")
-            with pytest.raises(ProtocolViolation):
-                await client.await_task(task)
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        task = await client.call_tool_task("slow")
+        with pytest.raises(ProtocolViolation):
+            await client.await_task(task)

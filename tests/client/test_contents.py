@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 import mcpclient
-from tests.client.inside import VERSIONS, Server, use
+from tests.client.inside import VERSIONS, Server
+
+pytestmark = pytest.mark.virtual_time
 
 
-def test_resources_and_templates_are_listed() -> None:
+async def test_resources_and_templates_are_listed() -> None:
     """F-API-4, F-API-9: all pages of them."""
     pages = iter(
         [
@@ -20,8 +22,7 @@ def test_resources_and_templates_are_listed() -> None:
         resources_list=lambda params: next(pages),
         resources_templates_list={"resourceTemplates": [{"uriTemplate": "a:{id}", "name": "t"}]},
     )
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         assert [resource.uri for resource in await client.list_resources()] == ["a:1", "a:2"]
         assert [t.uri_template for t in await client.list_resource_templates()] == ["a:{id}"]
         assert server.asked == [
@@ -30,32 +31,26 @@ def test_resources_and_templates_are_listed() -> None:
             ("resources/templates/list", {}),
         ]
 
-    use(server, work)
 
-
-def test_reading_gives_text_and_bytes() -> None:
+async def test_reading_gives_text_and_bytes() -> None:
     """F-API-4: bytes come decoded."""
     contents = [{"uri": "a:1", "text": "hello"}, {"uri": "a:1", "blob": "AAEC"}]
     server = Server(resources_read={"contents": contents})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         result = await client.read_resource("a:1")
         assert result.text == "hello"
         assert result.contents[1].data == b"\x00\x01\x02"
         assert result.data == b"hello\x00\x01\x02"
         assert server.asked == [("resources/read", {"uri": "a:1"})]
 
-    use(server, work)
-
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_template_is_read_with_its_variables(version: str) -> None:
+async def test_a_template_is_read_with_its_variables(version: str) -> None:
     """F-API-4: expanded as RFC 6570 has it."""
     server = Server(resources_read={"contents": [{"uri": "x", "text": "y"}]})
     template = mcpclient.ResourceTemplate({"uriTemplate": "file:///{path}{?line,column}"})
     assert template.expand(path="a b", line=7) == "file:///a%20b?line=7"
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(protocol_version=version) as client:
         await client.read_resource(template, {"path": "notes", "line": 7})
         await client.read_resource(template)
         with pytest.raises(mcpclient.UsageError, match="for a ResourceTemplate"):
@@ -63,5 +58,3 @@ def test_a_template_is_read_with_its_variables(version: str) -> None:
         with pytest.raises(mcpclient.UsageError, match="mapping"):
             await client.read_resource(template, ["notes"])  # type: ignore[arg-type]
         assert [params["uri"] for _, params in server.asked] == ["file:///notes?line=7", "file:///"]
-
-    use(server, work, version)

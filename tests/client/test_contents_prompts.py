@@ -8,17 +8,19 @@ from typing import Any
 import pytest
 
 import mcpclient
-from tests.client.inside import Server, use
+from tests.client.inside import Server
+
+pytestmark = pytest.mark.virtual_time
+
 
 PROMPT = {"name": "greet", "arguments": [{"name": "who", "required": True}]}
 
 
-def test_prompts_are_listed_and_filled_in() -> None:
+async def test_prompts_are_listed_and_filled_in() -> None:
     """F-API-5: arguments are left out when there are none."""
     message = {"role": "user", "content": {"type": "text", "text": "Hello, Ada"}}
     server = Server(prompts_list={"prompts": [PROMPT]}, prompts_get={"messages": [message]})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         (prompt,) = await client.list_prompts()
         assert [argument.name for argument in prompt.arguments] == ["who"]
         assert (await client.get_prompt("greet", {"who": "Ada"})).text == "Hello, Ada"
@@ -27,8 +29,6 @@ def test_prompts_are_listed_and_filled_in() -> None:
             ("prompts/get", {"name": "greet", "arguments": {"who": "Ada"}}),
             ("prompts/get", {"name": "greet"}),
         ]
-
-    use(server, work)
 
 
 @pytest.mark.parametrize(
@@ -42,13 +42,12 @@ def test_prompts_are_listed_and_filled_in() -> None:
         ({"type": "ref/prompt", "name": "raw"}, {"type": "ref/prompt", "name": "raw"}),
     ],
 )
-def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> None:
+async def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> None:
     """F-API-5: for prompts, templates and whatever reference is given as it is."""
     server = Server(
         completion_complete={"completion": {"values": ["Ada", 7], "total": 2, "hasMore": True}}
     )
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         found = await client.complete(reference, "who", "A", context={"tone": "kind"})
         assert found.values == ["Ada"]
         assert found.total == 2
@@ -63,24 +62,16 @@ def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> Non
             ("completion/complete", {"ref": wire, "argument": argument}),
         ]
 
-    use(server, work)
 
-
-def test_a_completion_has_a_time_limit_of_its_own() -> None:
+async def test_a_completion_has_a_time_limit_of_its_own() -> None:
     """F-API-5, F-API-8: whoever types waits for less than for a call."""
-
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(completion_complete=lambda params: None).client() as client:
         with pytest.raises(mcpclient.CallTimeout, match="within 2 s"):
             await client.complete({"type": "ref/prompt", "name": "x"}, "a", "", timeout=2)
 
-    use(Server(completion_complete=lambda params: None), work)
 
-
-def test_a_completion_of_the_wrong_shape_is_empty() -> None:
+async def test_a_completion_of_the_wrong_shape_is_empty() -> None:
     """F-WIRE-8."""
-
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(completion_complete={"completion": ["odd"]}).client() as client:
         found = await client.complete({"type": "ref/prompt", "name": "x"}, "a", "")
         assert found.values == []
-
-    use(Server(completion_complete={"completion": ["odd"]}), work)

@@ -18,7 +18,9 @@ from mcpclient.errors import (
     UsageError,
 )
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 ROOT = "skill://pdf"
 URI = f"{ROOT}/SKILL.md"
@@ -79,65 +81,51 @@ SKILL = Skill(ENTRY)
         ),
     ],
 )
-def test_each_request_has_the_limit_and_the_metadata_it_was_given(method: str, ask: Any) -> None:
+async def test_each_request_has_the_limit_and_the_metadata_it_was_given(
+    method: str, ask: Any
+) -> None:
     """F-API-7, F-API-22"""
     server = serving({method: lambda params: None})
-
-    async def session() -> None:
-        async with server.client() as client:
-            with pytest.raises(CallTimeout):
-                await ask(client, timeout=3, meta={"k": 1})
-            assert asyncio.get_running_loop().time() == 3
-
-    run(session())
+    async with server.client() as client:
+        with pytest.raises(CallTimeout):
+            await ask(client, timeout=3, meta={"k": 1})
+        assert asyncio.get_running_loop().time() == 3
     assert server.sent(method)[-1]["_meta"]["k"] == 1
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-def test_listing_and_loading(version: str) -> None:
+async def test_listing_and_loading(version: str) -> None:
     """F-API-16: nothing is read before it is asked for."""
     server = serving(version=version)
-
-    async def session() -> None:
-        async with server.client() as client:
-            (skill,) = await client.list_skills(meta={"k": 1})
-            assert (skill.name, skill.description) == ("pdf", "PDFs")
-            assert server.sent("skills/list")[0]["_meta"]["k"] == 1
-            assert not server.sent("resources/read")
-            loaded = await client.read_skill(skill)
-            assert loaded.body == "See [forms](ref/FORMS.md).\n"
-            assert [params["uri"] for params in server.sent("resources/read")] == [URI]
-            assert (await client.read_skill_file(loaded, "ref/FORMS.md")).text == "forms"
-            assert (await client.read_skill_file(skill, "logo.png")).data == b"\x89PNG\xff"
-            assert not server.sent("skills/get")
-
-    run(session())
+    async with server.client() as client:
+        (skill,) = await client.list_skills(meta={"k": 1})
+        assert (skill.name, skill.description) == ("pdf", "PDFs")
+        assert server.sent("skills/list")[0]["_meta"]["k"] == 1
+        assert not server.sent("resources/read")
+        loaded = await client.read_skill(skill)
+        assert loaded.body == "See [forms](ref/FORMS.md).\n"
+        assert [params["uri"] for params in server.sent("resources/read")] == [URI]
+        assert (await client.read_skill_file(loaded, "ref/FORMS.md")).text == "forms"
+        assert (await client.read_skill_file(skill, "logo.png")).data == b"\x89PNG\xff"
+        assert not server.sent("skills/get")
 
 
-def test_a_skill_that_is_not_listed() -> None:
+async def test_a_skill_that_is_not_listed() -> None:
     """F-API-16: a URI is enough; the entry is fetched, and verified against."""
     server = serving({"skills/list": {"skills": []}})
-
-    async def session() -> None:
-        async with server.client() as client:
-            assert await client.list_skills() == []
-            loaded = await client.read_skill(URI)
-            assert loaded.skill == Skill(ENTRY)
-            assert server.sent("skills/get")[0]["uri"] == URI
-
-    run(session())
+    async with server.client() as client:
+        assert await client.list_skills() == []
+        loaded = await client.read_skill(URI)
+        assert loaded.skill == Skill(ENTRY)
+        assert server.sent("skills/get")[0]["uri"] == URI
 
 
 @pytest.mark.parametrize("answer", [{}, {"skill": []}, {"skill": {**ENTRY, "uri": "skill://x"}}])
-def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
+async def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
     """F-API-16"""
-
-    async def session() -> None:
-        async with serving({"skills/get": answer}).client() as client:
-            with pytest.raises(ProtocolViolation, match="without the entry"):
-                await client.get_skill(URI)
-
-    run(session())
+    async with serving({"skills/get": answer}).client() as client:
+        with pytest.raises(ProtocolViolation, match="without the entry"):
+            await client.get_skill(URI)
 
 
 @pytest.mark.parametrize(
@@ -147,99 +135,75 @@ def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
         (FILES[URI].replace(b"See", b"Run"), "digest"),
     ],
 )
-def test_tampering(text: bytes, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_tampering(text: bytes, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-16: an error of its own kind; nothing more is read."""
     monkeypatch.setitem(FILES, URI, text)
     server = serving()
-
-    async def session() -> None:
-        async with server.client() as client:
-            (skill,) = await client.list_skills()
-            with pytest.raises(SkillVerificationError) as caught:
-                await client.read_skill(skill)
-            assert (caught.value.uri, caught.value.check) == (URI, check)
-            assert len(server.sent("resources/read")) == 1
-
-    run(session())
+    async with server.client() as client:
+        (skill,) = await client.list_skills()
+        with pytest.raises(SkillVerificationError) as caught:
+            await client.read_skill(skill)
+        assert (caught.value.uri, caught.value.check) == (URI, check)
+        assert len(server.sent("resources/read")) == 1
 
 
-def test_other_files_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_other_files_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-16: and one that is not listed is never asked for."""
     monkeypatch.setitem(FILES, f"{ROOT}/ref/FORMS.md", b"f0rms")
     server = serving()
-
-    async def session() -> None:
-        async with server.client() as client:
-            (skill,) = await client.list_skills()
-            with pytest.raises(SkillVerificationError, match="digest"):
-                await client.read_skill_file(skill, "ref/FORMS.md")
-            for path in ("new.md", "../other/SKILL.md", "file:///etc/passwd"):
-                with pytest.raises(SkillVerificationError) as caught:
-                    await client.read_skill_file(skill, path)
-                assert caught.value.check == "unlisted"
-            assert len(server.sent("resources/read")) == 1
-
-    run(session())
+    async with server.client() as client:
+        (skill,) = await client.list_skills()
+        with pytest.raises(SkillVerificationError, match="digest"):
+            await client.read_skill_file(skill, "ref/FORMS.md")
+        for path in ("new.md", "../other/SKILL.md", "file:///etc/passwd"):
+            with pytest.raises(SkillVerificationError) as caught:
+                await client.read_skill_file(skill, path)
+            assert caught.value.check == "unlisted"
+        assert len(server.sent("resources/read")) == 1
 
 
-def test_an_invalid_entry_is_not_loaded() -> None:
+async def test_an_invalid_entry_is_not_loaded() -> None:
     """F-API-16: not even read."""
     server = serving({"skills/list": {"skills": [{**ENTRY, "resources": None}]}})
-
-    async def session() -> None:
-        async with server.client() as client:
-            (skill,) = await client.list_skills()
-            for attempt in (client.read_skill(skill), client.read_skill_file(skill, "x")):
-                with pytest.raises(SkillVerificationError, match="entry check"):
-                    await attempt
-            assert not server.sent("resources/read")
-
-    run(session())
+    async with server.client() as client:
+        (skill,) = await client.list_skills()
+        for attempt in (client.read_skill(skill), client.read_skill_file(skill, "x")):
+            with pytest.raises(SkillVerificationError, match="entry check"):
+                await attempt
+        assert not server.sent("resources/read")
 
 
-def test_a_dynamic_skill() -> None:
+async def test_a_dynamic_skill() -> None:
     """F-API-16: its front matter is still compared."""
     entry = {**ENTRY, "resources": "dynamic"}
     changed = {**entry, "frontmatter": {"name": "pdf", "description": "Harmless"}}
     server = serving({"skills/list": {"skills": [entry, changed]}})
-
-    async def session() -> None:
-        async with server.client() as client:
-            skill, other = await client.list_skills()
-            assert (await client.read_skill(skill)).front_matter["name"] == "pdf"
-            assert (await client.read_skill_file(skill, "ref/FORMS.md")).text == "forms"
-            with pytest.raises(SkillVerificationError, match="front matter"):
-                await client.read_skill(other)
-
-    run(session())
+    async with server.client() as client:
+        skill, other = await client.list_skills()
+        assert (await client.read_skill(skill)).front_matter["name"] == "pdf"
+        assert (await client.read_skill_file(skill, "ref/FORMS.md")).text == "forms"
+        with pytest.raises(SkillVerificationError, match="front matter"):
+            await client.read_skill(other)
 
 
-def test_a_kept_answer_is_not_used() -> None:
+async def test_a_kept_answer_is_not_used() -> None:
     """F-API-15, F-API-16: what was read before may be older than the entry."""
     server = serving()
-
-    async def session() -> None:
-        async with server.client() as client:
-            await client.read_resource(URI)
-            await client.read_skill(URI)
-            assert len(server.sent("resources/read")) == 2
-
-    run(session())
+    async with server.client() as client:
+        await client.read_resource(URI)
+        await client.read_skill(URI)
+        assert len(server.sent("resources/read")) == 2
 
 
 @pytest.mark.parametrize("contents", [[], [{"uri": URI, "text": "a"}, {"uri": URI, "text": "b"}]])
-def test_a_file_in_parts(contents: list[Any]) -> None:
+async def test_a_file_in_parts(contents: list[Any]) -> None:
     """F-API-16"""
-
-    async def session() -> None:
-        async with serving({"resources/read": {"contents": contents}}).client() as client:
-            with pytest.raises(SkillVerificationError, match="parts"):
-                await client.read_skill(Skill(ENTRY))
-
-    run(session())
+    async with serving({"resources/read": {"contents": contents}}).client() as client:
+        with pytest.raises(SkillVerificationError, match="parts"):
+            await client.read_skill(Skill(ENTRY))
 
 
-def test_directories() -> None:
+async def test_directories() -> None:
     """F-API-16: all pages, and only where the server offers it."""
 
     def directory(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,30 +213,22 @@ def test_directories() -> None:
         return {"resources": [{"uri": f"{ROOT}/a"}], "nextCursor": "2"}
 
     server = serving({"resources/directory/read": directory})
-
-    async def session() -> None:
-        async with server.client() as client:
-            with pytest.raises(UsageError, match="read directories"):
-                await client.read_directory(ROOT)
-        extension = {"io.modelcontextprotocol/skills": {"directoryRead": True}}
-        server.capabilities = {"extensions": extension}
-        async with server.client() as client:
-            found = await client.read_directory(ROOT)
-            assert [resource.uri for resource in found] == [f"{ROOT}/a", f"{ROOT}/b"]
-
-    run(session())
+    async with server.client() as client:
+        with pytest.raises(UsageError, match="read directories"):
+            await client.read_directory(ROOT)
+    extension = {"io.modelcontextprotocol/skills": {"directoryRead": True}}
+    server.capabilities = {"extensions": extension}
+    async with server.client() as client:
+        found = await client.read_directory(ROOT)
+        assert [resource.uri for resource in found] == [f"{ROOT}/a", f"{ROOT}/b"]
 
 
-def test_a_server_without_skills() -> None:
+async def test_a_server_without_skills() -> None:
     """F-API-16: is not asked."""
-
-    async def session() -> None:
-        server = ScriptedServer()
-        async with server.client() as client:
-            with pytest.raises(UsageError, match="does not offer skills"):
-                await client.list_skills()
-            with pytest.raises(UsageError, match="does not offer skills"):
-                await client.read_skill(Skill(ENTRY))
-            assert client.extensions == {}
-
-    run(session())
+    server = ScriptedServer()
+    async with server.client() as client:
+        with pytest.raises(UsageError, match="does not offer skills"):
+            await client.list_skills()
+        with pytest.raises(UsageError, match="does not offer skills"):
+            await client.read_skill(Skill(ENTRY))
+        assert client.extensions == {}

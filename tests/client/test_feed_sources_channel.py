@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,10 @@ from mcpclient.protocol.listen import EventsMissed, ToolsChanged
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
 CHANGED = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
 class Tuner(StreamableEndpoint):
@@ -46,14 +46,12 @@ class Tuner(StreamableEndpoint):
             await answer.stall()
 
 
-def with_tuner(tuner: Tuner, work: Callable[[Client], Awaitable[None]], **options: Any) -> None:
-    async def main() -> None:
-        async with HttpServer(tuner.routes) as server:
-            url = str(server.url())
-            async with Client(url, protocol_version="2025-11-25", **options) as client:
-                await work(client)
-
-    run(main())
+@asynccontextmanager
+async def tuned_to(tuner: Tuner, **options: Any) -> AsyncIterator[Client]:
+    async with HttpServer(tuner.routes) as server:
+        url = str(server.url())
+        async with Client(url, protocol_version="2025-11-25", **options) as client:
+            yield client
 
 
 async def change_tools(client: Client) -> None:
@@ -65,119 +63,103 @@ async def change_tools(client: Client) -> None:
     ("gets", "kind", "earliest"),
     [(("cut",), ConnectionLost, 31), (("cut", 503), HttpError, 31), (("cut", 405), HttpError, 1)],
 )
-def test_a_listener_learns_that_the_channel_is_gone(
+async def test_a_listener_learns_that_the_channel_is_gone(
     gets: tuple[Any, ...], kind: type[McpError], earliest: float
 ) -> None:
     """F-API-14, F-HTTP-4: after what came before it; ``on_error`` is told as well. What comes with
     the answers to calls is heard even so.
     """
     errors: list[McpError] = []
-
-    async def work(client: Client) -> None:
-        async with client.listen(tools=True) as subscription:
-            await asyncio.sleep(0.5)
-            await change_tools(client)
-            assert isinstance(await subscription.__anext__(), ToolsChanged)
-            with pytest.raises(kind) as caught:
-                await subscription.__anext__()
-            assert earliest <= asyncio.get_running_loop().time() <= 1.25 * earliest + 0.1
-            assert [str(error) for error in errors] == [str(caught.value)]
-            news = asyncio.ensure_future(subscription.__anext__())
-            await asyncio.sleep(3600)
-            assert not news.done()
-            await change_tools(client)
-            assert isinstance(await news, ToolsChanged)
-
-    with_tuner(Tuner(*gets), work, on_error=errors.append)
+    tuned = tuned_to(Tuner(*gets), on_error=errors.append)
+    async with tuned as client, client.listen(tools=True) as subscription:
+        await asyncio.sleep(0.5)
+        await change_tools(client)
+        assert isinstance(await subscription.__anext__(), ToolsChanged)
+        with pytest.raises(kind) as caught:
+            await subscription.__anext__()
+        assert earliest <= asyncio.get_running_loop().time() <= 1.25 * earliest + 0.1
+        assert [str(error) for error in errors] == [str(caught.value)]
+        news = asyncio.ensure_future(subscription.__anext__())
+        await asyncio.sleep(3600)
+        assert not news.done()
+        await change_tools(client)
+        assert isinstance(await news, ToolsChanged)
 
 
-def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_again() -> None:
+async def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_again() -> None:
     """F-API-14, F-HTTP-4: where it can be, all hear again; where not, all are told again."""
     tuner = Tuner("cut", 405, 405, "open")
-
-    async def work(client: Client) -> None:
-        async with client.listen(tools=True) as first, client.listen(tools=True) as second:
-            for subscription in (first, second):
-                with pytest.raises(HttpError):
-                    await subscription.__anext__()
-            with pytest.raises(HttpError):  # it was offered before, so this is a loss as well
-                await client.listen(tools=True).__anext__()
+    tuned = tuned_to(tuner)
+    async with (
+        tuned as client,
+        client.listen(tools=True) as first,
+        client.listen(tools=True) as second,
+    ):
+        for subscription in (first, second):
             with pytest.raises(HttpError):
-                await first.__anext__()
-            async with client.listen(tools=True) as third:
-                assert tuner.asked == 4
-                assert tuner.channel is not None
-                tuner.channel.event(CHANGED)
-                assert isinstance(await third.__anext__(), ToolsChanged)
-                assert isinstance(await first.__anext__(), ToolsChanged)
-
-    with_tuner(tuner, work)
-
-
-def test_a_session_that_is_gone_with_the_channel_is_begun_anew() -> None:
-    """F-API-14, F-HTTP-6: as after any other loss; nobody need make a call."""
-    tuner = Tuner("cut", 404, "open")
-
-    async def work(client: Client) -> None:
-        async with client.listen(tools=True) as subscription:
-            tuner.session = "two"
-            assert isinstance(await subscription.__anext__(), EventsMissed)
-            assert 2 <= asyncio.get_running_loop().time() <= 3
+                await subscription.__anext__()
+        with pytest.raises(HttpError):  # it was offered before, so this is a loss as well
+            await client.listen(tools=True).__anext__()
+        with pytest.raises(HttpError):
+            await first.__anext__()
+        async with client.listen(tools=True) as third:
+            assert tuner.asked == 4
             assert tuner.channel is not None
             tuner.channel.event(CHANGED)
-            assert isinstance(await subscription.__anext__(), ToolsChanged)
+            assert isinstance(await third.__anext__(), ToolsChanged)
+            assert isinstance(await first.__anext__(), ToolsChanged)
 
-    with_tuner(tuner, work)
+
+async def test_a_session_that_is_gone_with_the_channel_is_begun_anew() -> None:
+    """F-API-14, F-HTTP-6: as after any other loss; nobody need make a call."""
+    tuner = Tuner("cut", 404, "open")
+    async with tuned_to(tuner) as client, client.listen(tools=True) as subscription:
+        tuner.session = "two"
+        assert isinstance(await subscription.__anext__(), EventsMissed)
+        assert 2 <= asyncio.get_running_loop().time() <= 3
+        assert tuner.channel is not None
+        tuner.channel.event(CHANGED)
+        assert isinstance(await subscription.__anext__(), ToolsChanged)
     assert tuner.server.received_methods().count("initialize") == 2
 
 
-def test_a_new_session_is_good_news() -> None:
+async def test_a_new_session_is_good_news() -> None:
     """F-API-14: whoever has not yet been told of the loss need not be any more."""
     tuner = Tuner("cut", 405, "open")
-
-    async def work(client: Client) -> None:
-        async with client.listen(tools=True) as subscription:
-            await asyncio.sleep(10)
-            tuner.session = "two"
-            await client.ping()
-            assert isinstance(await subscription.__anext__(), EventsMissed)
-            assert tuner.channel is not None
-            tuner.channel.event(CHANGED)
-            assert isinstance(await subscription.__anext__(), ToolsChanged)
-
-    with_tuner(tuner, work)
+    async with tuned_to(tuner) as client, client.listen(tools=True) as subscription:
+        await asyncio.sleep(10)
+        tuner.session = "two"
+        await client.ping()
+        assert isinstance(await subscription.__anext__(), EventsMissed)
+        assert tuner.channel is not None
+        tuner.channel.event(CHANGED)
+        assert isinstance(await subscription.__anext__(), ToolsChanged)
 
 
-def test_a_server_without_a_channel_tells_with_its_answers() -> None:
+async def test_a_server_without_a_channel_tells_with_its_answers() -> None:
     """F-API-14, F-HTTP-4: which is no loss, so there is nothing to be told."""
     tuner = Tuner(405)
     errors: list[McpError] = []
-
-    async def work(client: Client) -> None:
-        async with client.listen(tools=True) as subscription:
-            news = asyncio.ensure_future(subscription.__anext__())
-            await asyncio.sleep(3600)
-            assert not news.done()
-            await change_tools(client)
-            assert isinstance(await news, ToolsChanged)
-
-    with_tuner(tuner, work, on_error=errors.append)
+    tuned = tuned_to(tuner, on_error=errors.append)
+    async with tuned as client, client.listen(tools=True) as subscription:
+        news = asyncio.ensure_future(subscription.__anext__())
+        await asyncio.sleep(3600)
+        assert not news.done()
+        await change_tools(client)
+        assert isinstance(await news, ToolsChanged)
     assert (tuner.asked, errors) == (1, [])
 
 
-def test_a_held_subscription_outlives_the_channel() -> None:
+async def test_a_held_subscription_outlives_the_channel() -> None:
     """F-API-4, F-API-14: nobody waits for its events, and the next session hears of it, too."""
     tuner = Tuner("cut", 405, "open")
     tuner.server.answers["resources/subscribe"] = {}
     tuner.server.answers["resources/unsubscribe"] = {}
-
-    async def work(client: Client) -> None:
+    async with tuned_to(tuner) as client:
         await client.subscribe_resource("file:///a")
         await asyncio.sleep(60)
         tuner.session = "two"
         await client.ping()
         await asyncio.sleep(1)
         await client.unsubscribe_resource("file:///a")
-
-    with_tuner(tuner, work)
     assert len(tuner.server.messages("resources/subscribe")) == 2

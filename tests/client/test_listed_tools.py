@@ -14,6 +14,9 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, t
 from tests.client.task_servers import DONE, handshake_server, listed
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 READS = Tool({"name": "reads", "annotations": {"readOnlyHint": True}})
 SLOW = Tool({"name": "slow", "execution": {"taskSupport": "required"}})
 
@@ -53,7 +56,7 @@ def test_a_result_is_not_lost_when_the_client_is_closed_before_it_is_checked() -
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-def test_no_approval_rests_on_what_a_tool_was(version: str) -> None:
+async def test_no_approval_rests_on_what_a_tool_was(version: str) -> None:
     """F-API-23: a tool that was read-only may destroy something once the tools have changed."""
     answers = {"tools/list": {"tools": [READS.raw]}, "tools/call": DONE}
     server = ScriptedServer(answers, version=version)
@@ -63,34 +66,27 @@ def test_no_approval_rests_on_what_a_tool_was(version: str) -> None:
         seen.append(call.read_only)
         return await proceed(call)
 
-    async def main() -> None:
-        async with server.client(around=[note], trusted=True, cache=False) as client:
-            await client.call_tool("reads")
-            await client.list_tools()
-            await client.call_tool("reads")
-            server.notify("notifications/tools/list_changed")
-            await turns()
-            await client.call_tool("reads")
-            await client.list_tools()
-            await client.call_tool("reads")
-
-    run(main())
+    async with server.client(around=[note], trusted=True, cache=False) as client:
+        await client.call_tool("reads")
+        await client.list_tools()
+        await client.call_tool("reads")
+        server.notify("notifications/tools/list_changed")
+        await turns()
+        await client.call_tool("reads")
+        await client.list_tools()
+        await client.call_tool("reads")
     assert seen == [False, True, False, True]
 
 
-def test_a_tool_that_can_only_be_a_task_stays_one_until_the_next_list() -> None:
+async def test_a_tool_that_can_only_be_a_task_stays_one_until_the_next_list() -> None:
     """F-API-13: news of some other tool does not break calls of this one."""
     server = handshake_server()
     server.answers["tools/list"] = listed("required")
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            server.notify("notifications/tools/list_changed")
-            await turns()
-            assert (await client.call_tool("slow")).text == "done"
-
-    run(main())
+    async with server.client() as client:
+        await client.list_tools()
+        server.notify("notifications/tools/list_changed")
+        await turns()
+        assert (await client.call_tool("slow")).text == "done"
     assert server.sent("tools/call")[0]["task"] == {}
 
 

@@ -16,6 +16,9 @@ from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 SCHEMA = {
     "type": "object",
     "properties": {"n": {"type": "integer"}, "when": {"type": "string", "format": "date"}},
@@ -224,7 +227,9 @@ def test_a_wrapper_stays_one_when_the_tools_change() -> None:
 
 
 @pytest.mark.parametrize("listing", ["the same", "another", "none"])
-def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(listing: str) -> None:
+async def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(
+    listing: str,
+) -> None:
     """F-API-17: after the tools have changed, the present schema decides."""
     fits_now = {"type": "object", "properties": {"n": {"type": "string"}}}
     old, new = (
@@ -233,27 +238,23 @@ def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema(listi
     )
     result = {"content": [], "structuredContent": {"n": "x"}}
     server = ScriptedServer({"tools/list": old, "tools/call": result}, version=HANDSHAKE)
-
-    async def session() -> None:
-        async with server.client(validate="strict") as client:
-            await client.list_tools()
-            if listing == "another":
-                server.answers["tools/list"] = new
-            elif listing == "none":
-                del server.answers["tools/list"]
-            server.notify("notifications/tools/list_changed")
-            await turns()
-            if listing == "another":
-                assert (await client.call_tool("t")).data == {"n": "x"}
-                (outcome,) = await client.call_tools([("t", {})])
-                assert isinstance(outcome, CallToolResult)
-            else:
-                with pytest.raises(ProtocolViolation, match="broke its output schema"):
-                    await client.call_tool("t")
-            assert len(server.sent("tools/list")) == 2
-            assert len(server.sent("tools/call")) == (2 if listing == "another" else 1)
-
-    run(session())
+    async with server.client(validate="strict") as client:
+        await client.list_tools()
+        if listing == "another":
+            server.answers["tools/list"] = new
+        elif listing == "none":
+            del server.answers["tools/list"]
+        server.notify("notifications/tools/list_changed")
+        await turns()
+        if listing == "another":
+            assert (await client.call_tool("t")).data == {"n": "x"}
+            (outcome,) = await client.call_tools([("t", {})])
+            assert isinstance(outcome, CallToolResult)
+        else:
+            with pytest.raises(ProtocolViolation, match="broke its output schema"):
+                await client.call_tool("t")
+        assert len(server.sent("tools/list")) == 2
+        assert len(server.sent("tools/call")) == (2 if listing == "another" else 1)
 
 
 def test_a_mode_there_is_not() -> None:
@@ -263,28 +264,24 @@ def test_a_mode_there_is_not() -> None:
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-def test_calls_of_a_client(version: str) -> None:
+async def test_calls_of_a_client(version: str) -> None:
     """F-API-17, F-API-19: checked once the caller has listed the tools, never listed for that."""
     listed = {"tools": [{"name": "t", "inputSchema": {}, "outputSchema": SCHEMA}]}
     wrong = {"content": [], "structuredContent": {"n": "x"}}
     server = ScriptedServer({"tools/list": listed, "tools/call": wrong}, version=version)
-
-    async def session() -> None:
-        async with server.client() as client:
-            assert (await client.call_tool("t")).warnings == []
-            assert not server.sent("tools/list")
-            await client.list_tools()
-            assert len((await client.call_tool("t")).warnings) == 1
-            server.notify("notifications/tools/list_changed")
-            await turns()
-            assert "out of date" in (await client.call_tool("t")).warnings[0]
-            assert len(server.sent("tools/list")) == 1
-        async with server.client(validate="strict") as client:
-            await client.list_tools()
-            with pytest.raises(ProtocolViolation, match="broke its output schema"):
-                await client.call_tool("t")
-            server.answers["tools/call"] = {"content": [], "isError": True}
-            with pytest.raises(ToolError):
-                await client.call_tool("t", raise_on_error=True)
-
-    run(session())
+    async with server.client() as client:
+        assert (await client.call_tool("t")).warnings == []
+        assert not server.sent("tools/list")
+        await client.list_tools()
+        assert len((await client.call_tool("t")).warnings) == 1
+        server.notify("notifications/tools/list_changed")
+        await turns()
+        assert "out of date" in (await client.call_tool("t")).warnings[0]
+        assert len(server.sent("tools/list")) == 1
+    async with server.client(validate="strict") as client:
+        await client.list_tools()
+        with pytest.raises(ProtocolViolation, match="broke its output schema"):
+            await client.call_tool("t")
+        server.answers["tools/call"] = {"content": [], "isError": True}
+        with pytest.raises(ToolError):
+            await client.call_tool("t", raise_on_error=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,25 +12,23 @@ import mcpclient
 from mcpclient.client import requests
 from mcpclient.client.connection import call_recovery
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.client.inside import Server, use
+from tests.client.inside import Server
 from tests.client.scripted_server import ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 RESULT = {"answer": 42}
 
 
-def test_any_request_and_notification_can_be_sent() -> None:
+async def test_any_request_and_notification_can_be_sent() -> None:
     """F-WIRE-8: results come as the server sent them."""
     server = Server(vendor_ask=RESULT)
-
-    async def session() -> None:
-        async with server.client() as client:
-            assert await client.request("vendor/ask", {"a": 1}, fresh=True) == RESULT
-            await client.notify("vendor/note", {"b": 2})
-            await client.request("vendor/ask", meta={"c": 3})
-            assert server.sent("vendor/note") == [{"b": 2}]
-
-    run(session())
+    async with server.client() as client:
+        assert await client.request("vendor/ask", {"a": 1}, fresh=True) == RESULT
+        await client.notify("vendor/note", {"b": 2})
+        await client.request("vendor/ask", meta={"c": 3})
+        assert server.sent("vendor/note") == [{"b": 2}]
 
 
 def pages(seconds: float, human: Any = None) -> Any:
@@ -51,72 +48,59 @@ def pages(seconds: float, human: Any = None) -> Any:
 @pytest.mark.parametrize(
     ("limit", "reached"), [(2, True), (2.25, True), (5.5, False), (None, False)]
 )
-def test_a_list_has_one_limit_for_all_its_pages(limit: float | None, reached: bool) -> None:
+async def test_a_list_has_one_limit_for_all_its_pages(limit: float | None, reached: bool) -> None:
     """F-API-7, F-API-9: a server that always has another page does not go on for ever."""
-
-    async def session() -> None:
-        server = ScriptedServer({"tools/list": pages(0.5)})
-        async with server.client(max_timeout=limit) as client:
-            loop = asyncio.get_running_loop()
-            began = loop.time()
-            if reached:
-                with pytest.raises(mcpclient.CallTimeout) as caught:
-                    await client.list_tools()
-                assert (caught.value.seconds, caught.value.limit) == (limit, "total")
-            else:
-                assert len(await client.list_tools()) == 10
-            assert loop.time() - began == (limit if reached else 5)
-
-    run(session())
-
-
-def test_a_silent_page_is_told_apart_from_a_long_list() -> None:
-    """F-API-7"""
-
-    async def session() -> None:
-        server = ScriptedServer({"tools/list": pages(3)})
-        async with server.client(timeout=2, max_timeout=10) as client:
+    server = ScriptedServer({"tools/list": pages(0.5)})
+    async with server.client(max_timeout=limit) as client:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        if reached:
             with pytest.raises(mcpclient.CallTimeout) as caught:
                 await client.list_tools()
-            assert (caught.value.seconds, caught.value.limit) == (2, "idle")
+            assert (caught.value.seconds, caught.value.limit) == (limit, "total")
+        else:
+            assert len(await client.list_tools()) == 10
+        assert loop.time() - began == (limit if reached else 5)
 
-    run(session())
+
+async def test_a_silent_page_is_told_apart_from_a_long_list() -> None:
+    """F-API-7"""
+    server = ScriptedServer({"tools/list": pages(3)})
+    async with server.client(timeout=2, max_timeout=10) as client:
+        with pytest.raises(mcpclient.CallTimeout) as caught:
+            await client.list_tools()
+        assert (caught.value.seconds, caught.value.limit) == (2, "idle")
 
 
-def test_the_limit_of_a_list_passes_between_two_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_limit_of_a_list_passes_between_two_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-API-7: then the next one is not asked for."""
-
-    async def session() -> None:
-        server = ScriptedServer({"tools/list": pages(1)})
-        async with server.client(max_timeout=10) as client:
-            clock = iter([0.0, 0.0, 10.0])
-            monkeypatch.setattr(call_recovery, "counted_time", lambda connection: next(clock))
-            with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
-                await client.list_tools()
-            assert len(server.sent("tools/list")) == 1
-
-    run(session())
+    server = ScriptedServer({"tools/list": pages(1)})
+    async with server.client(max_timeout=10) as client:
+        clock = iter([0.0, 0.0, 10.0])
+        monkeypatch.setattr(call_recovery, "counted_time", lambda connection: next(clock))
+        with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
+            await client.list_tools()
+        assert len(server.sent("tools/list")) == 1
 
 
-def test_the_limit_of_a_list_does_not_run_while_a_human_is_asked() -> None:
+async def test_the_limit_of_a_list_does_not_run_while_a_human_is_asked() -> None:
     """F-API-7"""
 
-    async def session() -> None:
-        async def human() -> None:
-            await server.ask("q", "sampling/createMessage", messages=[], maxTokens=1)
+    async def human() -> None:
+        await server.ask("q", "sampling/createMessage", messages=[], maxTokens=1)
 
-        async def model(request: Any) -> str:
-            await asyncio.sleep(100)
-            return "yes"
+    async def model(request: Any) -> str:
+        await asyncio.sleep(100)
+        return "yes"
 
-        server = ScriptedServer({"tools/list": pages(0.5, human)}, version="2025-11-25")
-        async with server.client(max_timeout=6, sampling=model) as client:
-            assert len(await client.list_tools()) == 10
-
-    run(session())
+    server = ScriptedServer({"tools/list": pages(0.5, human)}, version="2025-11-25")
+    async with server.client(max_timeout=6, sampling=model) as client:
+        assert len(await client.list_tools()) == 10
 
 
-def test_progress_arrives_in_order_and_before_the_result() -> None:
+async def test_progress_arrives_in_order_and_before_the_result() -> None:
     """F-API-7: as records; tokens nobody waits for are ignored."""
 
     async def serve(end: ServerEnd) -> None:
@@ -137,75 +121,39 @@ def test_progress_arrives_in_order_and_before_the_result() -> None:
         await asyncio.sleep(1)
         heard.append(progress.progress)
 
-    async def session() -> None:
-        async with mcpclient.connect(
-            InProcessTransport(serve), protocol_version="2025-11-25"
-        ) as client:
-            await client.request("work", on_progress=slowly)
-            assert heard == [1, 2]
-
-    run(session())
+    async with mcpclient.connect(
+        InProcessTransport(serve), protocol_version="2025-11-25"
+    ) as client:
+        await client.request("work", on_progress=slowly)
+        assert heard == [1, 2]
 
 
-def test_another_event_loop_may_ask() -> None:
+@pytest.mark.real_time
+async def test_another_event_loop_may_ask() -> None:
     """F-LIFE-5: the work is done where the client lives."""
-    outcome: list[Any] = []
 
-    async def work(client: mcpclient.Client) -> None:
-        def elsewhere() -> None:
-            async def ask() -> Any:
-                await client.notify("notifications/vendor")
-                return await client.request("vendor/ask")
+    async def ask(client: mcpclient.Client) -> Any:
+        await client.notify("notifications/vendor")
+        return await client.request("vendor/ask")
 
-            outcome.append(asyncio.run(ask()))
-
-        done = asyncio.Event()
-        loop = asyncio.get_running_loop()
-
-        def ask_and_tell() -> None:
-            elsewhere()
-            loop.call_soon_threadsafe(done.set)
-
-        thread = threading.Thread(target=ask_and_tell)
-        thread.start()
-        await done.wait()
-        thread.join()
-
-    async def session() -> None:
-        async with Server(vendor_ask=RESULT).client() as client:
-            await work(client)
-
-    asyncio.run(session())
-    assert outcome == [RESULT]
+    async with Server(vendor_ask=RESULT).client() as client:
+        assert await asyncio.to_thread(asyncio.run, ask(client)) == RESULT
 
 
 def test_a_loop_that_has_ended_is_named() -> None:
     """F-LIFE-5: instead of waiting for ever."""
-
-    async def connect() -> mcpclient.Client:
-        client = Server().client()
-        await client.connect()
-        return client
-
     home = asyncio.new_event_loop()
-    client = home.run_until_complete(connect())
-
-    async def ask() -> None:
-        with pytest.raises(mcpclient.ConnectionLost, match=r"event loop .* has ended"):
-            await client.request("vendor/ask")
-
-    asyncio.run(ask())
+    client = home.run_until_complete(Server().client().connect())
+    with pytest.raises(mcpclient.ConnectionLost, match=r"event loop .* has ended"):
+        asyncio.run(client.request("vendor/ask"))
     home.run_until_complete(client.close())
     home.close()
 
 
-def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
+async def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
     """F-HTTP-1: where there are no headers they are not sent."""
-
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(vendor_ask=RESULT).client() as client:
         assert await client.request("vendor/ask", headers={"X-A": "1"}) == RESULT
-
-    use(Server(vendor_ask=RESULT), work)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from mcpclient.client.events.around import Call, Proceed
 from mcpclient.errors import CallRefused, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 TASK = {"taskId": "7", "status": "working", "ttl": None, "createdAt": "", "lastUpdatedAt": ""}
 CAPABILITIES: dict[str, Any] = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
@@ -23,7 +25,7 @@ def server() -> ScriptedServer:
     return ScriptedServer(answers, version=HANDSHAKE, capabilities=CAPABILITIES)
 
 
-def test_a_task_is_made_inside_the_hooks() -> None:
+async def test_a_task_is_made_inside_the_hooks() -> None:
     """F-API-23: an approval of calls approves calls that become tasks."""
     seen: list[Call] = []
 
@@ -31,30 +33,24 @@ def test_a_task_is_made_inside_the_hooks() -> None:
         seen.append(call)
         return await proceed(call)
 
-    async def main() -> None:
-        async with server().client(around=[note]) as client:
-            task = await client.call_tool_task("slow", {"a": 1}, around=[note])
-            assert task.id == "7"
-
-    run(main())
+    async with server().client(around=[note]) as client:
+        task = await client.call_tool_task("slow", {"a": 1}, around=[note])
+        assert task.id == "7"
     assert [(call.name, call.arguments) for call in seen] == [("slow", {"a": 1})] * 2
 
 
-def test_a_refused_task_is_over() -> None:
+async def test_a_refused_task_is_over() -> None:
     """F-API-23: its result is the refusal, as a server's that answers at once."""
 
     async def refuse(call: Call, proceed: Proceed) -> CallToolResult:
         return mcpclient.refusal("no")
 
-    async def main() -> None:
-        scripted = server()
-        async with scripted.client(around=[refuse]) as client:
-            task = await client.call_tool_task("slow")
-            result = await client.await_task(task)
-            assert (result.is_error, result.text) == (True, "no")
-        assert not scripted.sent("tools/call")
-
-    run(main())
+    scripted = server()
+    async with scripted.client(around=[refuse]) as client:
+        task = await client.call_tool_task("slow")
+        result = await client.await_task(task)
+        assert (result.is_error, result.text) == (True, "no")
+    assert not scripted.sent("tools/call")
 
 
 READ = {"contents": [{"uri": "mem://1", "text": "r"}]}
@@ -118,102 +114,84 @@ WAYS: list[tuple[str, Any, tuple[str, str]]] = [
 
 
 @pytest.mark.parametrize(("way", "target"), [each[1:] for each in WAYS], ids=[w[0] for w in WAYS])
-def test_each_way_passes_them_once(way: Any, target: tuple[str, str]) -> None:
+async def test_each_way_passes_them_once(way: Any, target: tuple[str, str]) -> None:
     """F-SAFE-5: whichever method makes the request."""
     asked = Asked()
-
-    async def main() -> None:
-        scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
-        async with scripted.client(around=[asked]) as client:
-            await way(client)
-        assert scripted.sent(target[0])
-
-    run(main())
+    scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
+    async with scripted.client(around=[asked]) as client:
+        await way(client)
+    assert scripted.sent(target[0])
     assert asked.seen == [target]
 
 
 @pytest.mark.parametrize(("way", "target"), [each[1:] for each in WAYS], ids=[w[0] for w in WAYS])
-def test_what_is_refused_is_not_sent(way: Any, target: tuple[str, str]) -> None:
+async def test_what_is_refused_is_not_sent(way: Any, target: tuple[str, str]) -> None:
     """F-SAFE-5: a refused tool call is a result; anything else raises."""
     asked = Asked(target[1])
-
-    async def main() -> None:
-        scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
-        async with scripted.client(around=[asked]) as client:
-            if target[0] == "tools/call":
-                assert "not this one" in repr(getattr(await way(client), "raw", "not this one"))
-            else:
-                with pytest.raises(CallRefused, match="not this one") as caught:
-                    await way(client)
-                assert (caught.value.method, caught.value.name) == target
-            for _ in range(2):  # a subscription that was refused is not open afterwards
-                with pytest.raises(CallRefused):
-                    await client.subscribe_resource(target[1])
-        assert not scripted.sent(target[0])
-
-    run(main())
+    scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
+    async with scripted.client(around=[asked]) as client:
+        if target[0] == "tools/call":
+            assert "not this one" in repr(getattr(await way(client), "raw", "not this one"))
+        else:
+            with pytest.raises(CallRefused, match="not this one") as caught:
+                await way(client)
+            assert (caught.value.method, caught.value.name) == target
+        for _ in range(2):  # a subscription that was refused is not open afterwards
+            with pytest.raises(CallRefused):
+                await client.subscribe_resource(target[1])
+    assert not scripted.sent(target[0])
 
 
-def test_a_listener_for_resources_is_asked_about_once() -> None:
+async def test_a_listener_for_resources_is_asked_about_once() -> None:
     """F-SAFE-5: in the stateless era too, where the URIs travel in another request."""
     asked = Asked("mem://no")
 
     def answer(params: Any) -> None:
         return None
 
-    async def main() -> None:
-        answers = {"subscriptions/listen": answer}
-        scripted = ScriptedServer(answers, version=STATELESS, capabilities=EVERYTHING)
-        async with scripted.client(around=[asked]) as client:
-            listener = client.listen(uris=["mem://1", "mem://no"])
-            with pytest.raises(CallRefused):
-                await listener.open()
-            with pytest.raises(CallRefused):
-                async for _ in client.listen(uris=["mem://no"]):
-                    pass
-        assert not scripted.sent("subscriptions/listen")
-
-    run(main())
+    answers = {"subscriptions/listen": answer}
+    scripted = ScriptedServer(answers, version=STATELESS, capabilities=EVERYTHING)
+    async with scripted.client(around=[asked]) as client:
+        listener = client.listen(uris=["mem://1", "mem://no"])
+        with pytest.raises(CallRefused):
+            await listener.open()
+        with pytest.raises(CallRefused):
+            async for _ in client.listen(uris=["mem://no"]):
+                pass
+    assert not scripted.sent("subscriptions/listen")
     assert asked.seen[:2] == [
         ("resources/subscribe", "mem://1"),
         ("resources/subscribe", "mem://no"),
     ]
 
 
-def test_a_hook_changes_a_raw_request() -> None:
+async def test_a_hook_changes_a_raw_request() -> None:
     """F-SAFE-5, F-API-23: name, arguments and metadata; what else there is stays."""
 
     async def change(call: Call, proceed: Proceed) -> CallToolResult:
         assert call.arguments == {"a": "1"} and call.meta == {"m": 1}
         return await proceed(replace(call, name="y", arguments={"a": "2"}, meta={"n": 2}))
 
-    async def main() -> None:
-        scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
-        async with scripted.client() as client:
-            params = {"name": "x", "arguments": {"a": "1"}, "_meta": {"m": 1}, "more": True}
-            result = await client.request("tools/call", params, around=[change])
-            assert result["content"][0]["text"] == "done"
-            found = await client.get_prompt("x", {"a": "1"}, meta={"m": 1}, around=[change])
-            assert found.messages == []
-        changed = {"name": "y", "arguments": {"a": "2"}, "_meta": {"n": 2}}
-        assert scripted.sent("tools/call") == [{**changed, "more": True}]
-        assert scripted.sent("prompts/get") == [changed]
-
-    run(main())
+    scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
+    async with scripted.client() as client:
+        params = {"name": "x", "arguments": {"a": "1"}, "_meta": {"m": 1}, "more": True}
+        result = await client.request("tools/call", params, around=[change])
+        assert result["content"][0]["text"] == "done"
+        found = await client.get_prompt("x", {"a": "1"}, meta={"m": 1}, around=[change])
+        assert found.messages == []
+    changed = {"name": "y", "arguments": {"a": "2"}, "_meta": {"n": 2}}
+    assert scripted.sent("tools/call") == [{**changed, "more": True}]
+    assert scripted.sent("prompts/get") == [changed]
 
 
-def test_a_call_cannot_be_disguised() -> None:
+async def test_a_call_cannot_be_disguised() -> None:
     """F-SAFE-5: neither as a notification nor by a name that is not a string."""
     asked = Asked()
-
-    async def main() -> None:
-        scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
-        async with scripted.client(around=[asked]) as client:
-            with pytest.raises(UsageError, match="is a request, not a notification"):
-                await client.notify("tools/call", {"name": "x"})
-            with pytest.raises(UsageError, match="resources/read needs a uri"):
-                await client.request("resources/read", {"uri": ["mem://1"]})
-        assert not scripted.sent("tools/call") and not scripted.sent("resources/read")
-
-    run(main())
+    scripted = ScriptedServer(ANSWERS, version=HANDSHAKE, capabilities=EVERYTHING)
+    async with scripted.client(around=[asked]) as client:
+        with pytest.raises(UsageError, match="is a request, not a notification"):
+            await client.notify("tools/call", {"name": "x"})
+        with pytest.raises(UsageError, match="resources/read needs a uri"):
+            await client.request("resources/read", {"uri": ["mem://1"]})
+    assert not scripted.sent("tools/call") and not scripted.sent("resources/read")
     assert not asked.calls

@@ -12,6 +12,9 @@ import mcpclient
 from tests.client.inside import VERSIONS, Server, use
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 CALLS = [(name, {"number": number}) for number, name in enumerate(["a", "b", "bad", "no", "c"])]
 
 
@@ -33,27 +36,22 @@ def told(outcomes: list[Any]) -> list[str]:
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("options", [{}, {"meta": {"a": 1}}, {"on_progress": print}])
-def test_outcomes_come_in_the_order_of_the_calls(version: str, options: Any) -> None:
+async def test_outcomes_come_in_the_order_of_the_calls(version: str, options: Any) -> None:
     """An error stands in the place of its result, and ends no other call."""
     server = Server(tools_call=answer)
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(protocol_version=version) as client:
         outcomes = await client.call_tools(CALLS, **options)
         assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]
         assert [params["name"] for _, params in server.asked] == [name for name, _ in CALLS]
         assert await client.call_tools([]) == []
         assert told(await client.call_tools([("a", None)])) == ["a"]
 
-    use(server, work, version)
-
 
 @pytest.mark.parametrize("options", [{}, {"around": [lambda call, proceed: proceed(call)]}])
-def test_a_failing_tool_is_an_error_where_that_is_asked_for(options: Any) -> None:
-    async def work(client: mcpclient.Client) -> None:
+async def test_a_failing_tool_is_an_error_where_that_is_asked_for(options: Any) -> None:
+    async with Server(tools_call=answer).client() as client:
         outcomes = await client.call_tools(CALLS[1:3], raise_on_error=True, **options)
         assert told(outcomes) == ["b1", "ToolError"]
-
-    use(Server(tools_call=answer), work)
 
 
 @pytest.mark.parametrize("given_to", ["the client", "the calls"])
@@ -75,44 +73,36 @@ def test_hooks_stand_around_each_call(given_to: str) -> None:
     use(Server(tools_call=answer), work, **client_options)
 
 
-def test_no_option_is_ignored() -> None:
-    async def work(client: mcpclient.Client) -> None:
+async def test_no_option_is_ignored() -> None:
+    async with Server(tools_call=answer).client() as client:
         options: Any = {"returns": str}
         assert await client.call_tools(CALLS[:2], **options) == ["a0", "b1"]
         with pytest.raises(TypeError, match="timeot"):
             await client.call_tools(CALLS, timeot=5)  # type: ignore[call-arg]
 
-    use(Server(tools_call=answer), work)
-
 
 @pytest.mark.parametrize("arguments", [["x"], {1: 2}])
-def test_nothing_is_sent_where_arguments_are_none(arguments: Any) -> None:
+async def test_nothing_is_sent_where_arguments_are_none(arguments: Any) -> None:
     server = Server(tools_call=answer)
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         with pytest.raises(mcpclient.UsageError, match="arguments"):
             await client.call_tools([("a", {}), ("b", arguments)])
         assert server.asked == []
 
-    use(server, work)
 
-
-def test_a_result_that_breaks_its_schema_is_an_error_where_that_is_strict() -> None:
+async def test_a_result_that_breaks_its_schema_is_an_error_where_that_is_strict() -> None:
     schema = {"type": "object", "properties": {"sum": {"type": "number"}}}
     server = Server(
         tools_list={"tools": [{"name": "add", "outputSchema": schema}]},
         tools_call={"content": [], "structuredContent": {"sum": "text"}},
     )
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(validate="strict") as client:
         await client.list_tools()
         outcomes = await client.call_tools([("add", {}), ("other", {})])
         assert told(outcomes) == ["ProtocolViolation", ""]
 
-    use(server, work, validate="strict")
 
-
-def test_a_tool_that_is_a_task_is_called_as_one() -> None:
+async def test_a_tool_that_is_a_task_is_called_as_one() -> None:
     """F-API-13: no matter in whose company."""
     tool = {"name": "slow", "execution": {"taskSupport": "required"}}
     asked: dict[str, bool] = {}
@@ -122,8 +112,7 @@ def test_a_tool_that_is_a_task_is_called_as_one() -> None:
         return {"content": []}
 
     server = Server(tools_list={"tools": [tool]}, tools_call=call)
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         await client.list_tools()
         agreement = client._connection.agreement
         assert agreement is not None
@@ -132,8 +121,6 @@ def test_a_tool_that_is_a_task_is_called_as_one() -> None:
         outcomes = await client.call_tools([("slow", {}), ("quick", {})])
         assert asked == {"slow": True, "quick": False}
         assert told(outcomes)[1] == ""
-
-    use(server, work)
 
 
 def test_calls_share_one_task() -> None:
@@ -159,17 +146,14 @@ def test_calls_share_one_task() -> None:
     assert run(tasks_for(together=False)) - run(tasks_for(together=True)) == 20
 
 
-def test_the_other_event_loop() -> None:
+@pytest.mark.real_time
+async def test_the_other_event_loop() -> None:
     """F-API-18: from whichever loop they are made."""
+    async with connected() as client:
 
-    async def main() -> None:
-        async with connected() as client:
+        def elsewhere() -> list[Any]:
+            return asyncio.run(client.call_tools(CALLS))
 
-            def elsewhere() -> list[Any]:
-                return asyncio.run(client.call_tools(CALLS))
-
-            loop = asyncio.get_running_loop()
-            outcomes = await loop.run_in_executor(None, elsewhere)
-            assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]
-
-    asyncio.run(main())
+        loop = asyncio.get_running_loop()
+        outcomes = await loop.run_in_executor(None, elsewhere)
+        assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]

@@ -15,28 +15,30 @@ import pytest
 import mcpclient
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport
-from tests.client.inside import VERSIONS, Server, use
+from tests.client.inside import VERSIONS, Server
 from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 ECHO = {"name": "echo", "inputSchema": {"type": "object"}, "vendor": {"kept": True}}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_tools_are_listed_with_all_they_have(version: str) -> None:
+async def test_tools_are_listed_with_all_they_have(version: str) -> None:
     """F-API-2, F-WIRE-8: fields this library does not know are kept."""
     server = Server(tools_list={"tools": [ECHO, {"name": "other"}, "no tool"]})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(protocol_version=version) as client:
         tools = await client.list_tools()
         assert [tool.name for tool in tools] == ["echo", "other"]
         assert tools[0].raw == ECHO
         assert server.asked == [("tools/list", {})]
 
-    use(server, work, version)
-
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_call_is_followed_in_three_files(version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_call_is_followed_in_three_files(
+    version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """F-API-2: all that stands between the caller and the transport."""
     passed: list[str] = []
     send = InProcessTransport.send
@@ -45,12 +47,10 @@ def test_a_call_is_followed_in_three_files(version: str, monkeypatch: pytest.Mon
         passed.extend(Path(frame.filename).as_posix() for frame in traceback.extract_stack())
         send(transport, outgoing)
 
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(tools_call={"content": []}).client(protocol_version=version) as client:
         with monkeypatch.context() as patched:
             patched.setattr(InProcessTransport, "send", watched)
             await client.call_tool("echo", {"message": "hi"})
-
-    use(Server(tools_call={"content": []}), work, version)
     package = os.path.dirname(mcpclient.__file__) + os.sep
     files = [path[len(package) :] for path in passed if path.startswith(f"{package}client{os.sep}")]
     assert list(dict.fromkeys(files)) == [
@@ -61,11 +61,10 @@ def test_a_call_is_followed_in_three_files(version: str, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_call_is_exactly_one_request(version: str) -> None:
+async def test_a_call_is_exactly_one_request(version: str) -> None:
     """F-API-19: nothing is listed behind the caller's back."""
     server = Server(tools_call={"content": [{"type": "text", "text": "hi"}]})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(protocol_version=version) as client:
         assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
         assert (await client.call_tool("echo")).text == "hi"
         assert server.asked == [
@@ -73,24 +72,19 @@ def test_a_call_is_exactly_one_request(version: str) -> None:
             ("tools/call", {"name": "echo", "arguments": {}}),
         ]
 
-    use(server, work, version)
 
-
-def test_a_failing_tool_is_a_result_or_an_exception_as_asked() -> None:
+async def test_a_failing_tool_is_a_result_or_an_exception_as_asked() -> None:
     """F-API-2: both carry what the tool said."""
     server = Server(tools_call={"content": [{"type": "text", "text": "broken"}], "isError": True})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         assert (await client.call_tool("bad")).is_error
         with pytest.raises(mcpclient.ToolError, match="tool 'bad' failed: broken") as raised:
             await client.call_tool("bad", raise_on_error=True)
         assert raised.value.tool == "bad"
         assert raised.value.result.is_error
 
-    use(server, work)
 
-
-def test_meta_travels_with_the_call() -> None:
+async def test_meta_travels_with_the_call() -> None:
     """F-API-22."""
     seen: list[Any] = []
 
@@ -98,11 +92,9 @@ def test_meta_travels_with_the_call() -> None:
         seen.append(params["_meta"])
         return {"content": []}
 
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(tools_call=call).client() as client:
         await client.call_tool("x", meta={"traceparent": "00-1-2-01"})
         assert seen == [{"traceparent": "00-1-2-01"}]
-
-    use(Server(tools_call=call), work)
 
 
 class HeaderTransport(mcpclient.InProcessTransport):
@@ -128,7 +120,7 @@ def test_tools_with_invalid_header_annotations_are_left_out(
     assert run(listed(mcpclient.InProcessTransport(server.serve))) == ["echo", "bad"]
 
 
-def test_calls_are_reported_to_the_hooks() -> None:
+async def test_calls_are_reported_to_the_hooks() -> None:
     """F-SHOW-7: a result and a failure, each with the caller's trace."""
     told: list[Any] = []
     hooks = mcpclient.Hooks(
@@ -141,13 +133,11 @@ def test_calls_are_reported_to_the_hooks() -> None:
             raise mcpclient.PeerError(-32602, "no such tool")
         return {"content": []}
 
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(tools_call=call).client(hooks=hooks) as client:
         await client.call_tool("good", trace="t1")
         with pytest.raises(mcpclient.PeerError):
             await client.call_tool("bad", trace="t2")
         assert told == [("good", "t1"), (mcpclient.PeerError, "t2")]
-
-    use(Server(tools_call=call), work, hooks=hooks)
 
 
 @dataclass
@@ -155,18 +145,15 @@ class Sum:
     sum: float
 
 
-def test_a_result_as_a_type_of_the_caller() -> None:
+async def test_a_result_as_a_type_of_the_caller() -> None:
     """F-API-3: one request, and an object instead of a result."""
     server = Server(tools_call={"content": [], "structuredContent": {"sum": 3}})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client() as client:
         total: Sum = await client.call_tool("add", {"a": 1, "b": 2}, returns=Sum)
         assert total == Sum(3.0)
         with pytest.raises(mcpclient.ResultMismatch, match="expected text, got an object"):
             await client.call_tool("add", returns=str)
         assert len(server.asked) == 2
-
-    use(server, work)
 
 
 @pytest.mark.parametrize(
@@ -177,15 +164,14 @@ def test_a_result_as_a_type_of_the_caller() -> None:
     ],
 )
 @pytest.mark.parametrize("validate", ["warn", "off"])
-def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> None:
+async def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> None:
     """F-API-3: taken off where the tool's output schema says that it is one."""
     wrapped = {"result": [1, 2]}
     server = Server(
         tools_list={"tools": [{**ECHO, "outputSchema": schema}, {"name": "plain"}]},
         tools_call={"content": [], "structuredContent": wrapped},
     )
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(validate=validate) as client:
         assert (await client.call_tool("echo")).data == wrapped  # nothing is known of it yet
         await client.list_tools()
         result = await client.call_tool("echo")
@@ -193,29 +179,23 @@ def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> Non
         assert (await client.call_tool("plain")).data == wrapped
         assert await client.call_tool("echo", returns=list[int]) == [1, 2]
 
-    use(server, work, validate=validate)
-
 
 @pytest.mark.parametrize("arguments", [["a"], "text", {1: 2}, 5, {("a",): 1}, [], 0, ""])
 @pytest.mark.parametrize("version", VERSIONS)
-def test_arguments_that_are_no_object_are_not_sent(version: str, arguments: Any) -> None:
+async def test_arguments_that_are_no_object_are_not_sent(version: str, arguments: Any) -> None:
     """F-API-2: nothing is sent, and nobody waits for an answer."""
     server = Server(tools_call={"content": []}, prompts_get={"messages": []})
-
-    async def work(client: mcpclient.Client) -> None:
+    async with server.client(protocol_version=version) as client:
         with pytest.raises(mcpclient.UsageError, match="arguments"):
             await client.call_tool("echo", arguments)
         with pytest.raises(mcpclient.UsageError, match="arguments"):
             await client.get_prompt("echo", arguments)
         assert server.asked == []
 
-    use(server, work, version)
 
-
-def test_a_timeout_names_the_tool_and_the_server() -> None:
+async def test_a_timeout_names_the_tool_and_the_server() -> None:
     """F-API-20"""
-
-    async def work(client: mcpclient.Client) -> None:
+    async with Server(tools_call=lambda params: None).client() as client:
         for limit in ("timeout", "max_timeout"):
             limits: Any = {limit: 3}
             with pytest.raises(mcpclient.CallTimeout) as caught:
@@ -224,5 +204,3 @@ def test_a_timeout_names_the_tool_and_the_server() -> None:
             assert str(caught.value) == (
                 f"tools/call 'slow' of in-process serve: no answer within 3 s ({limit})"
             )
-
-    use(Server(tools_call=lambda params: None), work)

@@ -10,7 +10,8 @@ from mcpclient.client.client import Client
 from mcpclient.errors import ClientClosed, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.client.task_servers import CORE_TASKS, WITH_EXTENSION
-from tests.support import virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.parametrize(
@@ -20,30 +21,22 @@ from tests.support import virtual_time
         ("2026-07-28", WITH_EXTENSION, "extensions.io.modelcontextprotocol/tasks"),
     ],
 )
-def test_a_capability_that_is_missing_is_named(
+async def test_a_capability_that_is_missing_is_named(
     version: str, capabilities: dict[str, Any], missing: str
 ) -> None:
     """F-API-13: before anything is sent."""
-
-    async def main() -> None:
-        server = ScriptedServer(version=version, capabilities=capabilities)
-        async with server.client(tasks=True) as client:
+    server = ScriptedServer(version=version, capabilities=capabilities)
+    async with server.client(tasks=True) as client:
+        client._tasks.check_call("echo", None)
+    async with ScriptedServer(version=version).client(tasks=True) as client:
+        with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
             client._tasks.check_call("echo", None)
-        async with ScriptedServer(version=version).client(tasks=True) as client:
-            with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
-                client._tasks.check_call("echo", None)
-
-    virtual_time.run(main())
 
 
-def test_before_there_is_a_connection_no_capability_is_missing() -> None:
+async def test_before_there_is_a_connection_no_capability_is_missing() -> None:
     """F-API-13: what is missing is the connection."""
-
-    async def main() -> None:
-        client = Client(["server"])
-        with pytest.raises(ClientClosed, match="not connected yet"):
-            await client.call_tool_task("tool")
-        with pytest.raises(ClientClosed, match="not connected yet"):
-            await client.list_tasks()
-
-    virtual_time.run(main())
+    client = Client(["server"])
+    with pytest.raises(ClientClosed, match="not connected yet"):
+        await client.call_tool_task("tool")
+    with pytest.raises(ClientClosed, match="not connected yet"):
+        await client.list_tasks()

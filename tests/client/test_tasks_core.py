@@ -33,43 +33,37 @@ from tests.client.task_servers import (
 )
 from tests.support import virtual_time
 
+pytestmark = pytest.mark.virtual_time
 
-def test_a_call_becomes_a_task_of_the_core() -> None:
+
+async def test_a_call_becomes_a_task_of_the_core() -> None:
     """F-API-13: task in the params, CreateTaskResult, tasks/get until it is over, tasks/result."""
     server = handshake_server()
-
-    async def main() -> None:
-        async with server.client() as client:
-            task = await client.call_tool_task("slow", {"a": 1}, ttl=60)
-            assert (task.id, task.status, task.ttl) == ("t1", "working", 60)
-            assert (await client.get_task(task)).status == "working"
-            seen: list[str] = []
-            result = await client.await_task(task, on_status=lambda now: seen.append(now.status))
-            assert result.text == "done"
-            assert seen == ["working", "completed"]
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        task = await client.call_tool_task("slow", {"a": 1}, ttl=60)
+        assert (task.id, task.status, task.ttl) == ("t1", "working", 60)
+        assert (await client.get_task(task)).status == "working"
+        seen: list[str] = []
+        result = await client.await_task(task, on_status=lambda now: seen.append(now.status))
+        assert result.text == "done"
+        assert seen == ["working", "completed"]
     (call,) = server.sent("tools/call")
     assert call == {"name": "slow", "arguments": {"a": 1}, "task": {"ttl": 60_000}}
     assert server.sent("tasks/result") == [{"taskId": "t1"}]
     assert server.sent("tasks/get") == [{"taskId": "t1"}] * 4
 
 
-def test_tasks_are_listed_where_the_server_lists_them() -> None:
+async def test_tasks_are_listed_where_the_server_lists_them() -> None:
     """F-API-13: tasks/list, all pages, if the server declares it."""
     server = handshake_server()
-
-    async def main() -> None:
-        async with server.client() as client:
-            assert [task.id for task in await client.list_tasks()] == ["t1", "t2"]
-        async with handshake_server({"tasks": {}}).client() as client:
-            with pytest.raises(UsageError, match=r"tasks\.list"):
-                await client.list_tasks()
-        async with stateless_server().client(tasks=True) as client:
-            with pytest.raises(UsageError, match="do not list"):
-                await client.list_tasks()
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        assert [task.id for task in await client.list_tasks()] == ["t1", "t2"]
+    async with handshake_server({"tasks": {}}).client() as client:
+        with pytest.raises(UsageError, match=r"tasks\.list"):
+            await client.list_tasks()
+    async with stateless_server().client(tasks=True) as client:
+        with pytest.raises(UsageError, match="do not list"):
+            await client.list_tasks()
 
 
 def test_nothing_is_asked_for_that_was_not_agreed_on() -> None:
@@ -93,46 +87,38 @@ def test_nothing_is_asked_for_that_was_not_agreed_on() -> None:
     virtual_time.run(cancel())
 
 
-def test_a_listed_tool_says_whether_it_can_be_a_task() -> None:
+async def test_a_listed_tool_says_whether_it_can_be_a_task() -> None:
     """F-API-13: execution.taskSupport, where the caller has the tool at hand."""
     server = handshake_server()
     optional = Tool({"name": "slow", "execution": {"taskSupport": "optional"}})
-
-    async def main() -> None:
-        async with server.client() as client:
-            assert (await client.call_tool_task(optional)).id == "t1"
-            with pytest.raises(UsageError, match="'echo'"):
-                await client.call_tool_task(Tool({"name": "echo"}))
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        assert (await client.call_tool_task(optional)).id == "t1"
+        with pytest.raises(UsageError, match="'echo'"):
+            await client.call_tool_task(Tool({"name": "echo"}))
     assert len(server.sent("tools/call")) == 1
 
 
-def test_a_tool_that_can_only_be_a_task_is_called_as_one() -> None:
+async def test_a_tool_that_can_only_be_a_task_is_called_as_one() -> None:
     """F-API-13: the listing says so, and `call_tool` returns the result all the same."""
     server = handshake_server()
     server.answers["tools/list"] = listed("required")
     heard: list[float] = []
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            calling = asyncio.ensure_future(
-                client.call_tool(
-                    "slow",
-                    on_progress=lambda step: heard.append(step.progress),
-                    meta={"com.example/a": 1},
-                )
+    async with server.client() as client:
+        await client.list_tools()
+        calling = asyncio.ensure_future(
+            client.call_tool(
+                "slow",
+                on_progress=lambda step: heard.append(step.progress),
+                meta={"com.example/a": 1},
             )
-            await asyncio.sleep(1)
-            meta = server.sent("tools/call")[0]["_meta"]
-            assert meta["com.example/a"] == 1
-            token = meta["progressToken"]
-            server.notify("notifications/progress", progressToken=token, progress=1)
-            assert (await calling).text == "done"
-            assert heard == [1]
-
-    virtual_time.run(main())
+        )
+        await asyncio.sleep(1)
+        meta = server.sent("tools/call")[0]["_meta"]
+        assert meta["com.example/a"] == 1
+        token = meta["progressToken"]
+        server.notify("notifications/progress", progressToken=token, progress=1)
+        assert (await calling).text == "done"
+        assert heard == [1]
     assert server.sent("tools/call")[0]["task"] == {}
     assert server.sent("tasks/result") == [{"taskId": "t1"}]
 
@@ -140,17 +126,13 @@ def test_a_tool_that_can_only_be_a_task_is_called_as_one() -> None:
 @pytest.mark.parametrize(
     ("support", "capabilities"), [("optional", CORE_TASKS), (None, CORE_TASKS), ("required", {})]
 )
-def test_any_other_tool_is_called_plainly(support: str | None, capabilities: Any) -> None:
+async def test_any_other_tool_is_called_plainly(support: str | None, capabilities: Any) -> None:
     """F-API-13: also where the server could not make a task of it."""
     server = handshake_server(capabilities)
     server.answers.update({"tools/list": listed(support), "tools/call": DONE})
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            assert (await client.call_tool("slow")).text == "done"
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        await client.list_tools()
+        assert (await client.call_tool("slow")).text == "done"
     assert "task" not in server.sent("tools/call")[0]
 
 
@@ -181,7 +163,9 @@ def test_a_call_that_is_a_task_can_be_cancelled(immediate: bool) -> None:
 
 @pytest.mark.parametrize("as_task", [False, True])
 @pytest.mark.parametrize("answer", ["task", "result", "error", "none"])
-def test_a_task_is_cancelled_by_its_id_and_by_nothing_else(as_task: bool, answer: str) -> None:
+async def test_a_task_is_cancelled_by_its_id_and_by_nothing_else(
+    as_task: bool, answer: str
+) -> None:
     """F-API-13: also where its id comes only after the caller has given the call up.
 
     "For task-augmented requests, the tasks/cancel request MUST be used instead of the
@@ -198,70 +182,54 @@ def test_a_task_is_cancelled_by_its_id_and_by_nothing_else(as_task: bool, answer
         return {"task": created, "result": DONE, "none": None}[answer]
 
     server.answers["tools/call"] = late
-
-    async def main() -> None:
-        async with server.client(timeout=20) as client:
-            await client.list_tools()
-            work = client.call_tool_task("slow") if as_task else client.call_tool("slow")
-            calling = asyncio.ensure_future(work)
-            await asyncio.sleep(1)
-            calling.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
-            assert server.sent("tasks/cancel") == []
-            await asyncio.sleep(60)
-            assert server.sent("tasks/cancel") == ([{"taskId": "t1"}] if answer == "task" else [])
-
-    virtual_time.run(main())
+    async with server.client(timeout=20) as client:
+        await client.list_tools()
+        work = client.call_tool_task("slow") if as_task else client.call_tool("slow")
+        calling = asyncio.ensure_future(work)
+        await asyncio.sleep(1)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        assert server.sent("tasks/cancel") == []
+        await asyncio.sleep(60)
+        assert server.sent("tasks/cancel") == ([{"taskId": "t1"}] if answer == "task" else [])
     assert server.sent("notifications/cancelled") == []
 
 
-def test_nobody_waits_for_the_id_of_a_task_once_the_client_is_closed() -> None:
+async def test_nobody_waits_for_the_id_of_a_task_once_the_client_is_closed() -> None:
     """F-API-13, F-LIFE-6"""
     server = handshake_server()
     server.answers["tools/call"] = lambda _: None
-
-    async def main() -> None:
-        async with server.client() as client:
-            calling = asyncio.ensure_future(client.call_tool_task("slow"))
-            await asyncio.sleep(1)
-            calling.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
-        await asyncio.sleep(0)
-        assert asyncio.all_tasks() == {asyncio.current_task()}
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        calling = asyncio.ensure_future(client.call_tool_task("slow"))
+        await asyncio.sleep(1)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
 
 
-def test_a_call_that_asks_for_a_task_has_limits_as_any_other() -> None:
+async def test_a_call_that_asks_for_a_task_has_limits_as_any_other() -> None:
     """F-API-7, F-API-13: the server is told nothing, since the id is not known."""
     server = handshake_server()
     server.answers["tools/call"] = lambda _: None
-
-    async def main() -> None:
-        async with server.client() as client:
-            with pytest.raises(CallTimeout):
-                await client.call_tool_task("slow", timeout=3)
-            assert now() == pytest.approx(3, abs=0.1)
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        with pytest.raises(CallTimeout):
+            await client.call_tool_task("slow", timeout=3)
+        assert now() == pytest.approx(3, abs=0.1)
     assert server.sent("notifications/cancelled") == []
 
 
-def test_a_tool_that_is_known_not_to_be_a_task_is_not_called_as_one() -> None:
+async def test_a_tool_that_is_known_not_to_be_a_task_is_not_called_as_one() -> None:
     """F-API-13: the name is enough once it has been listed."""
     server = handshake_server()
     server.answers["tools/list"] = listed(None)
-
-    async def main() -> None:
-        async with server.client() as client:
+    async with server.client() as client:
+        await client.call_tool_task("slow")
+        await client.list_tools()
+        with pytest.raises(UsageError, match="cannot be called as a task"):
             await client.call_tool_task("slow")
-            await client.list_tools()
-            with pytest.raises(UsageError, match="cannot be called as a task"):
-                await client.call_tool_task("slow")
-
-    virtual_time.run(main())
     assert len(server.sent("tools/call")) == 1
 
 

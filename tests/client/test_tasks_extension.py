@@ -31,17 +31,15 @@ from tests.client.task_servers import (
 )
 from tests.support import virtual_time
 
+pytestmark = pytest.mark.virtual_time
 
-def test_a_call_becomes_a_task_of_the_extension() -> None:
+
+async def test_a_call_becomes_a_task_of_the_extension() -> None:
     """F-API-13: the server decides; the result comes with the task."""
     server = stateless_server()
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            task = await client.call_tool_task("slow")
-            assert (await client.await_task(task.id)).text == "done"
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        task = await client.call_tool_task("slow")
+        assert (await client.await_task(task.id)).text == "done"
     (call,) = server.sent("tools/call")
     assert "task" not in call
     capabilities = call["_meta"]["io.modelcontextprotocol/clientCapabilities"]
@@ -49,103 +47,79 @@ def test_a_call_becomes_a_task_of_the_extension() -> None:
     assert server.sent("tasks/result") == []
 
 
-def test_a_plain_call_waits_for_the_task_the_server_made_of_it() -> None:
+async def test_a_plain_call_waits_for_the_task_the_server_made_of_it() -> None:
     """F-API-13: unsolicited handles; the caller sees only the result."""
     server = stateless_server()
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            assert (await client.call_tool("slow")).text == "done"
-            server.answers["tools/call"] = DONE
-            assert (await client.call_tool("quick")).text == "done"
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        assert (await client.call_tool("slow")).text == "done"
+        server.answers["tools/call"] = DONE
+        assert (await client.call_tool("quick")).text == "done"
     assert len(server.sent("tools/call")) == 2
 
 
-def test_calls_at_the_same_time_wait_for_the_tasks_the_server_made_of_them() -> None:
+async def test_calls_at_the_same_time_wait_for_the_tasks_the_server_made_of_them() -> None:
     """F-API-13, F-API-2"""
     server = stateless_server()
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            outcomes = await client.call_tools([("slow", {}), ("slower", {})])
-            assert [outcome.text for outcome in outcomes] == ["done", "done"]  # type: ignore[union-attr]
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        outcomes = await client.call_tools([("slow", {}), ("slower", {})])
+        assert [outcome.text for outcome in outcomes] == ["done", "done"]  # type: ignore[union-attr]
 
 
-def test_a_task_is_a_violation_for_who_did_not_declare_tasks() -> None:
+async def test_a_task_is_a_violation_for_who_did_not_declare_tasks() -> None:
     """F-LIFE-2: an unknown resultType is an error."""
     server = stateless_server()
-
-    async def main() -> None:
-        async with server.client() as client:
-            with pytest.raises(ProtocolViolation, match="task"):
-                await client.call_tool("slow")
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        with pytest.raises(ProtocolViolation, match="task"):
+            await client.call_tool("slow")
 
 
-def test_only_tool_calls_become_tasks() -> None:
+async def test_only_tool_calls_become_tasks() -> None:
     """F-API-13: a handle in answer to another request is invalid; so is one without id."""
     server = stateless_server()
     server.answers["prompts/get"] = {"resultType": "task", **CREATED}
     server.answers["tools/call"] = {"resultType": "task"}
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(ProtocolViolation):
-                await client.get_prompt("x")
-            with pytest.raises(ProtocolViolation, match="without id"):
-                await client.call_tool("slow")
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(ProtocolViolation):
+            await client.get_prompt("x")
+        with pytest.raises(ProtocolViolation, match="without id"):
+            await client.call_tool("slow")
 
 
-def test_giving_up_a_plain_call_gives_up_its_task() -> None:
+async def test_giving_up_a_plain_call_gives_up_its_task() -> None:
     """F-API-8: timeout and cancellation tell the server, which here means tasks/cancel."""
     server = stateless_server()
     server.answers["tasks/get"] = CREATED
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(CallTimeout):
-                await client.call_tool("slow", max_timeout=5)
-            await turns()
-            assert len(server.sent("tasks/cancel")) == 1
-            server.answers.pop("tasks/cancel")
-            call = asyncio.ensure_future(client.call_tool("slow"))
-            await asyncio.sleep(2)
-            call.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await call
-            await turns()
-            assert len(server.sent("tasks/cancel")) == 2
-            call = asyncio.ensure_future(client.call_tool("slow"))
-            await asyncio.sleep(2)
-            call.cancel()
-            await client.close()
-            with pytest.raises(asyncio.CancelledError):
-                await call
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(CallTimeout):
+            await client.call_tool("slow", max_timeout=5)
+        await turns()
+        assert len(server.sent("tasks/cancel")) == 1
+        server.answers.pop("tasks/cancel")
+        call = asyncio.ensure_future(client.call_tool("slow"))
+        await asyncio.sleep(2)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await turns()
+        assert len(server.sent("tasks/cancel")) == 2
+        call = asyncio.ensure_future(client.call_tool("slow"))
+        await asyncio.sleep(2)
+        call.cancel()
+        await client.close()
+        with pytest.raises(asyncio.CancelledError):
+            await call
 
 
-def test_the_error_of_a_task_is_the_error_of_the_plain_call() -> None:
+async def test_the_error_of_a_task_is_the_error_of_the_plain_call() -> None:
     """F-API-13"""
     server = stateless_server()
     error = {"code": -32603, "message": "rate limit", "data": {"retry": 1}}
     server.answers["tasks/get"] = {**CREATED, "status": "failed", "error": error}
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(PeerError, match="rate limit"):
-                await client.call_tool("slow")
-            await turns()
-            assert server.sent("tasks/cancel") == []
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(PeerError, match="rate limit"):
+            await client.call_tool("slow")
+        await turns()
+        assert server.sent("tasks/cancel") == []
 
 
 def test_input_is_given_through_the_handlers_once() -> None:
@@ -174,7 +148,7 @@ def test_requests_for_input_may_come_one_after_another() -> None:
     assert [list(each["inputResponses"]) for each in server.sent("tasks/update")] == [["a"], ["b"]]
 
 
-def test_two_waits_ask_the_user_once() -> None:
+async def test_two_waits_ask_the_user_once() -> None:
     """F-API-13: whoever waits for the same task shares the answers."""
     asked: list[Any] = []
     server = StatelessServer(
@@ -187,11 +161,8 @@ def test_two_waits_ask_the_user_once() -> None:
         await asyncio.sleep(5)
         return ADA
 
-    async def main() -> None:
-        async with server.client(tasks=True, elicitation=elicit) as client:
-            await asyncio.gather(*(client.await_task("t1") for _ in range(2)))
-
-    virtual_time.run(main())
+    async with server.client(tasks=True, elicitation=elicit) as client:
+        await asyncio.gather(*(client.await_task("t1") for _ in range(2)))
     assert len(asked) == 1 and len(server.sent("tasks/update")) == 1
 
 

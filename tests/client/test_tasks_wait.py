@@ -31,7 +31,8 @@ from tests.client.task_servers import (
     task,
     wait_for_it,
 )
-from tests.support import virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 def test_it_is_asked_as_often_as_the_server_wants() -> None:
@@ -41,25 +42,21 @@ def test_it_is_asked_as_often_as_the_server_wants() -> None:
     assert len(server.sent("tasks/get")) == 9
 
 
-def test_a_handle_that_is_new_is_not_asked_about_at_once() -> None:
+async def test_a_handle_that_is_new_is_not_asked_about_at_once() -> None:
     """F-API-13: what the call said is the first status; news may come before the first question."""
     seen: list[str] = []
     server = StatelessServer((0, task("completed", result=DONE)))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            handle = Task(task("working"))
-            note = seen.append
-            waiting = asyncio.ensure_future(
-                client.await_task(handle, on_status=lambda each: note(each.status))
-            )
-            await asyncio.sleep(0.5)
-            server.notify("notifications/tasks", **task("paused"))
-            server.notify("notifications/tasks", **task("completed", result=DONE))
-            server.notify("notifications/tasks", **task("working"))
-            assert (await waiting).text == "done"
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        handle = Task(task("working"))
+        note = seen.append
+        waiting = asyncio.ensure_future(
+            client.await_task(handle, on_status=lambda each: note(each.status))
+        )
+        await asyncio.sleep(0.5)
+        server.notify("notifications/tasks", **task("paused"))
+        server.notify("notifications/tasks", **task("completed", result=DONE))
+        server.notify("notifications/tasks", **task("working"))
+        assert (await waiting).text == "done"
     assert seen == ["working", "paused", "completed"]
     assert server.sent("tasks/get") == []
 
@@ -111,40 +108,32 @@ def test_a_task_that_never_ends_outlives_its_time() -> None:
     assert len(server.sent("tasks/get")) == pytest.approx(3601, abs=2)
 
 
-def test_a_task_without_a_time_to_live_has_the_clients_limit() -> None:
+async def test_a_task_without_a_time_to_live_has_the_clients_limit() -> None:
     """F-API-13: never waits without end by default."""
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(CallTimeout, match="max_timeout"):
-                await client.await_task("t1")
-            assert now() == 600
-
     server = StatelessServer((0, task("working")))
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(CallTimeout, match="max_timeout"):
+            await client.await_task("t1")
+        assert now() == 600
 
 
-def test_the_callers_limit_counts_before_the_time_to_live() -> None:
+async def test_the_callers_limit_counts_before_the_time_to_live() -> None:
     """F-API-13"""
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(CallTimeout):
-                await client.await_task("t1", max_timeout=2.5)
-            assert now() == 2.5
-            waiting = asyncio.ensure_future(client.await_task("t1", max_timeout=None))
-            await asyncio.sleep(50_000)
-            assert not waiting.done()
-            waiting.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await waiting
-
     server = StatelessServer((0, task("working", pollIntervalMs=100_000)))
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(CallTimeout):
+            await client.await_task("t1", max_timeout=2.5)
+        assert now() == 2.5
+        waiting = asyncio.ensure_future(client.await_task("t1", max_timeout=None))
+        await asyncio.sleep(50_000)
+        assert not waiting.done()
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
 
 
 @pytest.mark.parametrize("seconds", [9, 60])
-def test_a_server_that_falls_silent_gets_no_more_time_than_there_is(seconds: int) -> None:
+async def test_a_server_that_falls_silent_gets_no_more_time_than_there_is(seconds: int) -> None:
     """F-API-13, F-API-7: the last request does not get its own limit on top of the caller's, nor
     none at all when the time is over as it is made.
     """
@@ -154,31 +143,23 @@ def test_a_server_that_falls_silent_gets_no_more_time_than_there_is(seconds: int
         return None if now() else server.states[0][1]
 
     server.answers["tasks/get"] = fall_silent
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(CallTimeout, match="task t1"):
-                await client.await_task("t1", max_timeout=10)
-            assert now() == pytest.approx(10, abs=0.2)
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(CallTimeout, match="task t1"):
+            await client.await_task("t1", max_timeout=10)
+        assert now() == pytest.approx(10, abs=0.2)
 
 
-def test_cancelling_the_wait_leaves_the_task_alone() -> None:
+async def test_cancelling_the_wait_leaves_the_task_alone() -> None:
     """F-API-13: the task goes on, and can be waited for again."""
     server = StatelessServer((0, task("working")), (9, task("completed", result=DONE)))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.await_task("t1"), 3)
-            assert (await client.await_task("t1")).text == "done"
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.await_task("t1"), 3)
+        assert (await client.await_task("t1")).text == "done"
     assert server.sent("tasks/cancel") == []
 
 
-def test_giving_up_the_wait_gives_up_the_question() -> None:
+async def test_giving_up_the_wait_gives_up_the_question() -> None:
     """F-API-13: nobody would send what the user answers."""
     server = StatelessServer((0, task("input_required", inputRequests={"name": ASK_NAME})))
     ends: list[str] = []
@@ -190,78 +171,59 @@ def test_giving_up_the_wait_gives_up_the_question() -> None:
             ends.append("withdrawn")
         return ADA
 
-    async def main() -> None:
-        async with server.client(tasks=True, elicitation=elicit) as client:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.await_task("t1"), 3)
-            assert ends == ["withdrawn"]
-
-    virtual_time.run(main())
+    async with server.client(tasks=True, elicitation=elicit) as client:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.await_task("t1"), 3)
+        assert ends == ["withdrawn"]
 
 
-def test_it_survives_a_reconnection() -> None:
+async def test_it_survives_a_reconnection() -> None:
     """F-API-13: only the id is needed."""
     server = StatelessServer((0, task("working")), (30, task("completed", result=DONE)))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            waiting = asyncio.ensure_future(client.await_task("t1"))
-            for _ in range(3):
-                await asyncio.sleep(8)
-                server.lose()
-            assert (await waiting).text == "done"
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        waiting = asyncio.ensure_future(client.await_task("t1"))
+        for _ in range(3):
+            await asyncio.sleep(8)
+            server.lose()
+        assert (await waiting).text == "done"
     assert server.connections == 4
 
 
-def test_a_server_that_stays_away_is_given_up() -> None:
+async def test_a_server_that_stays_away_is_given_up() -> None:
     """F-API-13: five tries in a row."""
     server = StatelessServer((0, task("working")))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            waiting = asyncio.ensure_future(client.await_task("t1"))
-            await asyncio.sleep(2.5)
-            server.answers["server/discover"] = lambda _: server.lose()
-            server.lose()
-            with pytest.raises(ConnectionLost):
-                await waiting
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        waiting = asyncio.ensure_future(client.await_task("t1"))
+        await asyncio.sleep(2.5)
+        server.answers["server/discover"] = lambda _: server.lose()
+        server.lose()
+        with pytest.raises(ConnectionLost):
+            await waiting
     assert server.connections >= 6
 
 
-def test_losses_do_not_stretch_the_limit() -> None:
+async def test_losses_do_not_stretch_the_limit() -> None:
     """F-API-13: the limit is looked at before every new try."""
     server = StatelessServer((0, task("working")))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            waiting = asyncio.ensure_future(client.await_task("t1", max_timeout=4))
-            await asyncio.sleep(2.5)
-            server.answers["server/discover"] = lambda _: server.lose()
-            server.lose()
-            with pytest.raises(CallTimeout):
-                await waiting
-            assert now() < 10
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        waiting = asyncio.ensure_future(client.await_task("t1", max_timeout=4))
+        await asyncio.sleep(2.5)
+        server.answers["server/discover"] = lambda _: server.lose()
+        server.lose()
+        with pytest.raises(CallTimeout):
+            await waiting
+        assert now() < 10
 
 
-def test_closing_the_client_ends_the_wait() -> None:
+async def test_closing_the_client_ends_the_wait() -> None:
     """F-LIFE-5: and does not reconnect it."""
     server = StatelessServer((0, task("working")))
-
-    async def main() -> None:
-        async with server.client(tasks=True) as client:
-            waiting = asyncio.ensure_future(client.await_task("t1"))
-            await asyncio.sleep(2.5)
-            await client.close()
-            with pytest.raises(ClientClosed):
-                await waiting
-
-    virtual_time.run(main())
+    async with server.client(tasks=True) as client:
+        waiting = asyncio.ensure_future(client.await_task("t1"))
+        await asyncio.sleep(2.5)
+        await client.close()
+        with pytest.raises(ClientClosed):
+            await waiting
     assert server.connections == 1
 
 
@@ -291,21 +253,17 @@ def test_input_nobody_can_give_ends_the_wait() -> None:
         wait_for_it(StatelessServer(states), elicitation=fail)
 
 
-def test_a_handler_that_is_cancelled_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_handler_that_is_cancelled_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-13"""
     server = StatelessServer((0, task("input_required", inputRequests={"name": ASK_NAME})))
+    async with server.client(tasks=True, elicitation=lambda request: ADA) as client:
 
-    async def main() -> None:
-        async with server.client(tasks=True, elicitation=lambda request: ADA) as client:
+        async def cancelled(requests: object) -> dict[str, Any]:
+            raise asyncio.CancelledError
 
-            async def cancelled(requests: object) -> dict[str, Any]:
-                raise asyncio.CancelledError
-
-            monkeypatch.setattr(client._caller, "answers", cancelled)
-            with pytest.raises(HandlerFailed, match="cancelled"):
-                await client.await_task("t1")
-
-    virtual_time.run(main())
+        monkeypatch.setattr(client._caller, "answers", cancelled)
+        with pytest.raises(HandlerFailed, match="cancelled"):
+            await client.await_task("t1")
 
 
 def test_a_task_may_ask_for_so_much_and_no_more() -> None:

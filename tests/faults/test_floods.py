@@ -17,14 +17,16 @@ from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.peers import serve
 from tests.net.websocket_peer import PING, PONG, TEXT, Peer, frame, websocket_server
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 VERSION = "2025-11-25"
 NOISE = {"jsonrpc": "2.0", "method": "vendor/noise"}
 PING_REQUEST = {"jsonrpc": "2.0", "method": "ping"}
 
 
-def test_a_slow_handler_misses_the_oldest_notifications(
+async def test_a_slow_handler_misses_the_oldest_notifications(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-API-20: so many wait, in order; no more memory is taken, and calls are answered."""
@@ -43,43 +45,35 @@ def test_a_slow_handler_misses_the_oldest_notifications(
                 for number in range(2500):
                     end.send({**NOISE, "params": {"number": number}})
 
-    async def main() -> None:
-        transport = InProcessTransport(flood)
-        async with mcpclient.connect(
-            transport, protocol_version=VERSION, on_notification=slow
-        ) as client:
-            assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
-            await asyncio.sleep(60)
-
-    run(main())
+    transport = InProcessTransport(flood)
+    async with mcpclient.connect(
+        transport, protocol_version=VERSION, on_notification=slow
+    ) as client:
+        assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
+        await asyncio.sleep(60)
     assert heard == [0, *range(1500, 2500)]
     assert caplog.text.count("is too slow") == 1
 
 
-def test_slow_progress_does_not_hold_up_the_answer_for_ever() -> None:
+async def test_slow_progress_does_not_hold_up_the_answer_for_ever() -> None:
     """F-API-7: a callback that never returns costs the call its limit, and nothing more."""
 
     async def stuck(progress: Any) -> None:
         await asyncio.sleep(1e6)
 
-    async def main() -> None:
-        mcp = McpServer()
+    mcp = McpServer()
 
-        async def flood(end: ServerEnd) -> None:
-            async for message in end:
-                mcp.receive(message, end.send)
+    async def flood(end: ServerEnd) -> None:
+        async for message in end:
+            mcp.receive(message, end.send)
 
-        async with mcpclient.connect(InProcessTransport(flood), protocol_version=VERSION) as client:
-            result = await client.call_tool(
-                "progress", {"steps": 2000}, on_progress=stuck, timeout=3
-            )
-            assert result.text == "done"
-            assert asyncio.get_running_loop().time() <= 3
-
-    run(main())
+    async with mcpclient.connect(InProcessTransport(flood), protocol_version=VERSION) as client:
+        result = await client.call_tool("progress", {"steps": 2000}, on_progress=stuck, timeout=3)
+        assert result.text == "done"
+        assert asyncio.get_running_loop().time() <= 3
 
 
-def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-10: those over the limit are reported, and cost neither memory nor the connection."""
     monkeypatch.setattr(answering, "_MAX_ANSWERING", 100)
     asked: list[Any] = []
@@ -101,21 +95,18 @@ def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.MonkeyPatc
                     request = {"jsonrpc": "2.0", "id": number, "method": "elicitation/create"}
                     end.send({**request, "params": form})
 
-    async def main() -> None:
-        async with mcpclient.connect(
-            InProcessTransport(flood),
-            protocol_version=VERSION,
-            elicitation=ask,
-            on_error=errors.append,
-        ) as client:
-            assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
-
-    run(main())
+    async with mcpclient.connect(
+        InProcessTransport(flood),
+        protocol_version=VERSION,
+        elicitation=ask,
+        on_error=errors.append,
+    ) as client:
+        assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
     assert len(asked) == 100
     assert len(errors) == 200
 
 
-def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5, F-STD-8: the answers pile up to a limit; closing is quick."""
     monkeypatch.setattr(connected, "_MAX_WAITING", 100)
     errors: list[McpError] = []
@@ -133,23 +124,20 @@ def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatch) -> 
             await writer.drain()
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        async with serve(talk) as port:
-            client = await mcpclient.connect(
-                f"tcp://127.0.0.1:{port}", protocol_version=VERSION, on_error=errors.append
-            )
-            with pytest.raises(CallTimeout):
-                await client.call_tool("echo", {"text": "x"}, timeout=5)
-            began = asyncio.get_running_loop().time()
-            await client.close()
-            assert asyncio.get_running_loop().time() - began <= 5
-
-    run(main())
+    async with serve(talk) as port:
+        client = await mcpclient.connect(
+            f"tcp://127.0.0.1:{port}", protocol_version=VERSION, on_error=errors.append
+        )
+        with pytest.raises(CallTimeout):
+            await client.call_tool("echo", {"text": "x"}, timeout=5)
+        began = asyncio.get_running_loop().time()
+        await client.close()
+        assert asyncio.get_running_loop().time() - began <= 5
     assert {str(error) for error in errors} == {"the server does not read its input"}
     assert all(type(error) is ConnectionLost for error in errors)
 
 
-def test_a_flood_of_pings_that_are_answered() -> None:
+async def test_a_flood_of_pings_that_are_answered() -> None:
     """F-WS-2: each gets its pong, in order, and messages between them arrive."""
     pongs: list[bytes] = []
 
@@ -168,18 +156,15 @@ def test_a_flood_of_pings_that_are_answered() -> None:
                     lambda reply: peer.send(TEXT, json.dumps(reply).encode()),
                 )
 
-    async def main() -> None:
-        async with (
-            websocket_server(script) as url,
-            mcpclient.connect(url, protocol_version=VERSION) as client,
-        ):
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with (
+        websocket_server(script) as url,
+        mcpclient.connect(url, protocol_version=VERSION) as client,
+    ):
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
     assert pongs[:4000] == [b"%d" % number for number in range(2000)] * 2
 
 
-def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
+async def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
     """F-WS-2, F-STD-5: of the pongs that cannot be written, only the latest is kept."""
     held: list[int] = []
 
@@ -192,25 +177,22 @@ def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
             await peer.writer.drain()
         await asyncio.Event().wait()
 
-    async def main() -> None:
-        async with websocket_server(script) as url:
-            client = mcpclient.connect(url, protocol_version=VERSION, timeout=5)
-            connecting = asyncio.ensure_future(client.connect())
-            await asyncio.sleep(4)
-            connected = client._connection._connecting
-            assert connected is not None
-            websocket = connected.transport
-            held.append(websocket._stream._transport.get_write_buffer_size())  # type: ignore[attr-defined]
-            with pytest.raises(CallTimeout):
-                await connecting
-
-    run(main())
+    async with websocket_server(script) as url:
+        client = mcpclient.connect(url, protocol_version=VERSION, timeout=5)
+        connecting = asyncio.ensure_future(client.connect())
+        await asyncio.sleep(4)
+        connected = client._connection._connecting
+        assert connected is not None
+        websocket = connected.transport
+        held.append(websocket._stream._transport.get_write_buffer_size())  # type: ignore[attr-defined]
+        with pytest.raises(CallTimeout):
+            await connecting
     # 100 000 pongs have 13 MB. What the kernel takes does not count.
     assert held[0] < 1_000_000
 
 
 @pytest.mark.parametrize("size", [30_000_000])
-def test_a_line_without_an_end(size: int) -> None:
+async def test_a_line_without_an_end(size: int) -> None:
     """F-WIRE-3: it is thrown away as it comes; the call it answers fails at its end."""
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -227,20 +209,17 @@ def test_a_line_without_an_end(size: int) -> None:
                 await writer.drain()
             writer.write(b'"}}\n')
 
-    async def main() -> None:
-        async with serve(talk) as port:
-            url = f"tcp://127.0.0.1:{port}"
-            async with mcpclient.connect(
-                url, protocol_version=VERSION, max_message_size=100_000
-            ) as client:
-                with pytest.raises(MessageTooLarge):
-                    await client.list_tools()
-                assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with serve(talk) as port:
+        url = f"tcp://127.0.0.1:{port}"
+        async with mcpclient.connect(
+            url, protocol_version=VERSION, max_message_size=100_000
+        ) as client:
+            with pytest.raises(MessageTooLarge):
+                await client.list_tools()
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
 
-def test_a_batch_of_nothing() -> None:
+async def test_a_batch_of_nothing() -> None:
     """F-WIRE-7: a million things that are no messages are reported once."""
     errors: list[McpError] = []
 
@@ -252,13 +231,10 @@ def test_a_batch_of_nothing() -> None:
                 json.loads(line), lambda reply: writer.write(json.dumps(reply).encode() + b"\n")
             )
 
-    async def main() -> None:
-        async with serve(talk) as port:
-            url = f"tcp://127.0.0.1:{port}"
-            async with mcpclient.connect(
-                url, protocol_version=VERSION, on_error=errors.append
-            ) as client:
-                await client.ping()
-
-    run(main())
+    async with serve(talk) as port:
+        url = f"tcp://127.0.0.1:{port}"
+        async with mcpclient.connect(
+            url, protocol_version=VERSION, on_error=errors.append
+        ) as client:
+            await client.ping()
     assert [str(error) for error in errors] == ["the server sent JSON that is not a message"]

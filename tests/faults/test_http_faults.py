@@ -22,9 +22,8 @@ from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
 def raw(data: bytes, *, cut: bool = True) -> Handler:
@@ -175,7 +174,7 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("fault", list(FAULTS.values()), ids=list(FAULTS))
-def test_a_fault_fails_its_call_and_nothing_else(
+async def test_a_fault_fails_its_call_and_nothing_else(
     fault: tuple[Handler, type[McpError]], version: str
 ) -> None:
     """F-HTTP-3, F-HTTP-7, F-HTTP-8, F-WIRE-5, F-WIRE-7, F-LIFE-7: no call hangs when a server dies.
@@ -194,49 +193,42 @@ def test_a_fault_fails_its_call_and_nothing_else(
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        async with HttpServer({**service.routes, "POST /mcp": serve}) as server:
-            async with Client(str(server.url()), **options) as client:
-                failing = asyncio.ensure_future(
-                    client.call_tool("echo", {"text": "fault"}, timeout=20, max_timeout=60)
-                )
-                assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
-                assert loop.time() == 0
-                with pytest.raises(expected) as caught:
-                    await failing
-                assert str(caught.value)
-                assert loop.time() in ((20, 60) if isinstance(caught.value, CallTimeout) else (0,))
-                calls = [r for r in server.requests if b'"fault"' in r.body]
-                assert len(calls) == 1 or handler is FAULTS["redirect loop"][0]
-                assert (await client.call_tool("echo", {"text": "after"})).text == "after"
-                before = loop.time()
-            assert loop.time() - before <= 5
-            await asyncio.sleep(5)
-            await until(lambda: server.open_connections == 0, "all connections are closed")
-
-    run(main())
+    loop = asyncio.get_running_loop()
+    async with HttpServer({**service.routes, "POST /mcp": serve}) as server:
+        async with Client(str(server.url()), **options) as client:
+            failing = asyncio.ensure_future(
+                client.call_tool("echo", {"text": "fault"}, timeout=20, max_timeout=60)
+            )
+            assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
+            assert loop.time() == 0
+            with pytest.raises(expected) as caught:
+                await failing
+            assert str(caught.value)
+            assert loop.time() in ((20, 60) if isinstance(caught.value, CallTimeout) else (0,))
+            calls = [r for r in server.requests if b'"fault"' in r.body]
+            assert len(calls) == 1 or handler is FAULTS["redirect loop"][0]
+            assert (await client.call_tool("echo", {"text": "after"})).text == "after"
+            before = loop.time()
+        assert loop.time() - before <= 5
+        await asyncio.sleep(5)
+        await until(lambda: server.open_connections == 0, "all connections are closed")
 
 
 @pytest.mark.parametrize("fault", list(FAULTS.values()), ids=list(FAULTS))
-def test_a_fault_while_connecting_is_a_clear_error_in_time(
+async def test_a_fault_while_connecting_is_a_clear_error_in_time(
     fault: tuple[Handler, type[McpError]],
 ) -> None:
     """F-LIFE-5, F-HTTP-7, F-HTTP-13: nothing but errors of the one tree, nothing left."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        async with HttpServer(dict.fromkeys(("POST", "GET"), fault[0])) as server:
-            client = Client(str(server.url()), connect_timeout=20, max_message_size=1_000_000)
-            with pytest.raises(McpError) as caught:
-                await client.connect()
-            assert str(caught.value)
-            assert loop.time() <= 20.1
-            assert not client.is_connected
-            await asyncio.sleep(5)
-            await until(lambda: server.open_connections == 0, "all connections are closed")
-
-    run(main())
+    loop = asyncio.get_running_loop()
+    async with HttpServer(dict.fromkeys(("POST", "GET"), fault[0])) as server:
+        client = Client(str(server.url()), connect_timeout=20, max_message_size=1_000_000)
+        with pytest.raises(McpError) as caught:
+            await client.connect()
+        assert str(caught.value)
+        assert loop.time() <= 20.1
+        assert not client.is_connected
+        await asyncio.sleep(5)
+        await until(lambda: server.open_connections == 0, "all connections are closed")
 
 
 CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
@@ -270,7 +262,7 @@ FINE = {
 
 
 @pytest.mark.parametrize("answer", list(FINE.values()), ids=list(FINE))
-def test_an_odd_answer_is_an_answer(answer: bytes) -> None:
+async def test_an_odd_answer_is_an_answer(answer: bytes) -> None:
     """F-WIRE-4, F-WIRE-5: once is enough, and the next call works, too."""
     service = StreamableEndpoint(McpServer())
 
@@ -285,52 +277,41 @@ def test_an_odd_answer_is_an_answer(answer: bytes) -> None:
         response.raw(raw.replace(b"ANSWER", text))
         response.cut()
 
-    async def main() -> None:
-        async with HttpServer({**service.routes, "POST /mcp": serve}) as server:
-            client = await Client(str(server.url()), protocol_version="2025-11-25")
-            assert (await client.call_tool("odd", timeout=20)).raw == {"content": []}
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-            assert asyncio.get_running_loop().time() == 0
-            await client.close()
-        assert len(service.server.messages("tools/call")) == 2
-
-    run(main())
+    async with HttpServer({**service.routes, "POST /mcp": serve}) as server:
+        client = await Client(str(server.url()), protocol_version="2025-11-25")
+        assert (await client.call_tool("odd", timeout=20)).raw == {"content": []}
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        assert asyncio.get_running_loop().time() == 0
+        await client.close()
+    assert len(service.server.messages("tools/call")) == 2
 
 
-def test_a_connection_that_was_closed_while_idle_is_not_used() -> None:
+async def test_a_connection_that_was_closed_while_idle_is_not_used() -> None:
     """F-WIRE-5: though the client's loop had no turn in which to hear of it."""
     service = StreamableEndpoint(McpServer())
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
-            for text in ("one", "two", "three"):
-                assert (await client.call_tool("echo", {"text": text})).text == text
-                server.drop_connections()
-                await asyncio.sleep(0)  # a turn of the server's
-        assert len(service.server.messages("tools/call")) == 3
-
-    run(main())
+    async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
+        for text in ("one", "two", "three"):
+            assert (await client.call_tool("echo", {"text": text})).text == text
+            server.drop_connections()
+            await asyncio.sleep(0)  # a turn of the server's
+    assert len(service.server.messages("tools/call")) == 3
 
 
-def test_a_dead_server_that_comes_back_is_used_again() -> None:
+async def test_a_dead_server_that_comes_back_is_used_again() -> None:
     """F-WIRE-5, F-HTTP-6: over fresh connections, and in a fresh session."""
     service = StreamableEndpoint(McpServer(), session="one")
-
-    async def main() -> None:
-        server = await HttpServer(service.routes).__aenter__()
-        async with Client(str(server.url())) as client:
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-            await server.__aexit__(None, None, None)
-            with pytest.raises(McpError):
-                await client.call_tool("echo", {"text": "x"})
-            service.session = "two"
-            async with HttpServer(service.routes, port=server.url().port):
-                assert (await client.call_tool("echo", {"text": "y"})).text == "y"
-
-    run(main())
+    server = await HttpServer(service.routes).__aenter__()
+    async with Client(str(server.url())) as client:
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        await server.__aexit__(None, None, None)
+        with pytest.raises(McpError):
+            await client.call_tool("echo", {"text": "x"})
+        service.session = "two"
+        async with HttpServer(service.routes, port=server.url().port):
+            assert (await client.call_tool("echo", {"text": "y"})).text == "y"
 
 
-def test_a_hundred_slow_calls_take_the_time_of_one() -> None:
+async def test_a_hundred_slow_calls_take_the_time_of_one() -> None:
     """F-LIFE-9: many calls at once."""
     service = StreamableEndpoint(McpServer())
 
@@ -339,22 +320,19 @@ def test_a_hundred_slow_calls_take_the_time_of_one() -> None:
             await asyncio.sleep(0.5)
         await service.post(request, answer)
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        routes = {**service.routes, "POST /mcp": slow}
-        async with HttpServer(routes) as server, Client(str(server.url())) as client:
-            began = loop.time()
-            texts = [str(number) for number in range(100)]
-            results = await asyncio.gather(
-                *(client.call_tool("echo", {"text": text}) for text in texts)
-            )
-            assert [result.text for result in results] == texts
-            assert loop.time() - began < 1
-
-    run(main())
+    loop = asyncio.get_running_loop()
+    routes = {**service.routes, "POST /mcp": slow}
+    async with HttpServer(routes) as server, Client(str(server.url())) as client:
+        began = loop.time()
+        texts = [str(number) for number in range(100)]
+        results = await asyncio.gather(
+            *(client.call_tool("echo", {"text": text}) for text in texts)
+        )
+        assert [result.text for result in results] == texts
+        assert loop.time() - began < 1
 
 
-def test_a_lost_answer_of_a_tool_is_never_asked_for_twice() -> None:
+async def test_a_lost_answer_of_a_tool_is_never_asked_for_twice() -> None:
     """F-WIRE-5, F-API-19: a call that may have run is not repeated, a list is."""
     service = StreamableEndpoint(McpServer())
     seen: list[str] = []
@@ -363,22 +341,19 @@ def test_a_lost_answer_of_a_tool_is_never_asked_for_twice() -> None:
         seen.append(request.message["method"])
         answer.reset()
 
-    async def main() -> None:
-        async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
-            for method in ("tools/call", "tools/list"):
-                await client.ping()
-                server.routes["POST /mcp"] = in_turn(forgetful, service.post)
-                try:
-                    await client.request(method, {"name": "echo", "arguments": {"text": "x"}})
-                except McpError:
-                    seen.append("failed")
-                server.routes["POST /mcp"] = service.post
-            assert seen == ["tools/call", "failed", "tools/list"]
-
-    run(main())
+    async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
+        for method in ("tools/call", "tools/list"):
+            await client.ping()
+            server.routes["POST /mcp"] = in_turn(forgetful, service.post)
+            try:
+                await client.request(method, {"name": "echo", "arguments": {"text": "x"}})
+            except McpError:
+                seen.append("failed")
+            server.routes["POST /mcp"] = service.post
+        assert seen == ["tools/call", "failed", "tools/list"]
 
 
-def test_a_server_that_is_gone_fails_the_call_within_a_second() -> None:
+async def test_a_server_that_is_gone_fails_the_call_within_a_second() -> None:
     """F-LIFE-7, F-HTTP-5: also where the answer could be continued if the server were there."""
 
     async def begin(request: Request, answer: Answer) -> None:
@@ -387,17 +362,13 @@ def test_a_server_that_is_gone_fails_the_call_within_a_second() -> None:
         await answer.stall()
 
     routes = StreamableEndpoint(McpServer()).routes
-
-    async def main() -> None:
-        async with HttpServer(routes) as server:
-            client = Client(str(server.url()), protocol_version="2025-11-25")
-            await client.connect()
-            server.routes["POST /mcp"] = begin
-            call = asyncio.ensure_future(client.call_tool("echo", {"text": "x"}))
-            await asyncio.sleep(1)
-        with pytest.raises(ConnectionLost, match=r"No response .*\(tools/call\): cannot connect"):
-            await call
-        assert asyncio.get_running_loop().time() < 2
-        await client.close()
-
-    run(main())
+    async with HttpServer(routes) as server:
+        client = Client(str(server.url()), protocol_version="2025-11-25")
+        await client.connect()
+        server.routes["POST /mcp"] = begin
+        call = asyncio.ensure_future(client.call_tool("echo", {"text": "x"}))
+        await asyncio.sleep(1)
+    with pytest.raises(ConnectionLost, match=r"No response .*\(tools/call\): cannot connect"):
+        await call
+    assert asyncio.get_running_loop().time() < 2
+    await client.close()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
-from typing import Any, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,6 @@ from tests.net.process_helpers import until
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
 STATUSES = (401, 403, 404, 405, 406, 409, 410, 415, 429, 500, 502, 503)
 PAGE = b"<!doctype html><title>Oops</title><h1>Something went wrong</h1>"
@@ -24,7 +24,7 @@ EXPIRED = 404
 # While connecting, these let the client look for a legacy server at the same URL.
 LOOKS_FURTHER = (400, 404, 405)
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
 class Gate:
@@ -48,25 +48,23 @@ class Gate:
             await self.endpoint.routes[f"{request.method} /mcp"](request, answer)
 
 
-def with_gate(
-    kind: str, status: int, work: Callable[[Gate, Client], Awaitable[None]], **options: Any
-) -> None:
+@asynccontextmanager
+async def through_gate(
+    kind: str, status: int, **options: Any
+) -> AsyncIterator[tuple[Gate, Client]]:
     gate = Gate(kind, status)
     options.setdefault("protocol_version", "2025-11-25")
 
-    async def main() -> None:
-        async with HttpServer({"/mcp": gate.handle}) as server:
-            client = Client(str(server.url()), **options)
-            try:
-                await work(gate, client)
-                await client.connect()
-                assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
-            finally:
-                await client.close()
-        assert asyncio.get_running_loop().time() <= 1.0
-        assert gate.refused == 1
-
-    run(main())
+    async with HttpServer({"/mcp": gate.handle}) as server:
+        client = Client(str(server.url()), **options)
+        try:
+            yield gate, client
+            await client.connect()
+            assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
+        finally:
+            await client.close()
+    assert asyncio.get_running_loop().time() <= 1.0
+    assert gate.refused == 1
 
 
 def check(error: McpError | None, status: int) -> None:
@@ -77,10 +75,14 @@ def check(error: McpError | None, status: int) -> None:
 
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
-def test_opening(version: str, status: int) -> None:
+async def test_opening(version: str, status: int) -> None:
     """F-HTTP-7, F-HTTP-11: connecting fails with the status, or with both that were got."""
-
-    async def work(gate: Gate, client: Client) -> None:
+    kind = "initialize" if version == "2025-11-25" else "server/discover"
+    # A legacy server is looked for with GET; this one opens its channel, and no endpoint.
+    async with through_gate(kind, status, protocol_version=version, connect_timeout=0.5) as (
+        _,
+        client,
+    ):
         with pytest.raises(McpError) as caught:
             await client.connect()
         if status in LOOKS_FURTHER and version == "2025-11-25":
@@ -90,18 +92,13 @@ def test_opening(version: str, status: int) -> None:
         else:
             check(caught.value, status)
 
-    kind = "initialize" if version == "2025-11-25" else "server/discover"
-    # A legacy server is looked for with GET; this one opens its channel, and no endpoint.
-    with_gate(kind, status, work, protocol_version=version, connect_timeout=0.5)
-
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_a_call(status: int) -> None:
+async def test_a_call(status: int) -> None:
     """F-HTTP-6, F-HTTP-7: the call fails, and is not made again; but for 404, by which the
     server says that it has forgotten the session, and has not run anything.
     """
-
-    async def work(gate: Gate, client: Client) -> None:
+    async with through_gate("tools/call", status) as (gate, client):
         await client.connect()
         if status == EXPIRED:
             assert (await client.call_tool("echo", {"text": "x"})).text == "x"
@@ -112,16 +109,13 @@ def test_a_call(status: int) -> None:
             check(caught.value, status)
             assert gate.calls == 1
 
-    with_gate("tools/call", status, work)
-
 
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", ["notifications/initialized", "vendor/note", "answer"])
-def test_what_nobody_waits_for(kind: str, status: int) -> None:
+async def test_what_nobody_waits_for(kind: str, status: int) -> None:
     """F-HTTP-7, F-API-20: ``on_error`` is told, and everything goes on."""
     errors: list[McpError] = []
-
-    async def work(gate: Gate, client: Client) -> None:
+    async with through_gate(kind, status, on_error=errors.append) as (_, client):
         await client.connect()
         if kind == "vendor/note":
             await client.notify("vendor/note")
@@ -131,18 +125,13 @@ def test_what_nobody_waits_for(kind: str, status: int) -> None:
         await until(lambda: bool(errors), "the error is told")
         check(errors[0], status)
 
-    with_gate(kind, status, work, on_error=errors.append)
-
 
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", ["GET", "DELETE"])
-def test_what_a_server_need_not_offer(kind: str, status: int) -> None:
+async def test_what_a_server_need_not_offer(kind: str, status: int) -> None:
     """F-HTTP-2, F-HTTP-4: a session without a channel, and one that cannot be deleted, is fine."""
     errors: list[McpError] = []
-
-    async def work(gate: Gate, client: Client) -> None:
+    async with through_gate(kind, status, on_error=errors.append) as (_, client):
         await client.connect()
         await client.close()
-
-    with_gate(kind, status, work, on_error=errors.append)
     assert errors == []

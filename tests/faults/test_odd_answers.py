@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
@@ -15,7 +16,9 @@ from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 TEXT = {"content": [{"type": "text", "text": "hello"}]}
 
@@ -39,15 +42,12 @@ def odd_server(reply: Reply) -> InProcessTransport:
     return InProcessTransport(serve)
 
 
-def with_odd_server(reply: Reply, work: Work, **options: Any) -> None:
-    async def main() -> None:
-        transport = odd_server(reply)
-        options.setdefault("protocol_version", "2025-11-25")
-        async with mcpclient.connect(transport, timeout=20, **options) as client:
-            await work(client)
-            assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
-
-    run(main())
+@asynccontextmanager
+async def connected(reply: Reply, **options: Any) -> AsyncIterator[mcpclient.Client]:
+    options.setdefault("protocol_version", "2025-11-25")
+    async with mcpclient.connect(odd_server(reply), timeout=20, **options) as client:
+        yield client
+        assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
 
 
 def answer(request_id: Any, **parts: Any) -> Json:
@@ -55,13 +55,10 @@ def answer(request_id: Any, **parts: Any) -> Json:
 
 
 @pytest.mark.parametrize("echo", [lambda number: number, str, float], ids=["same", "text", "float"])
-def test_an_id_may_come_back_in_another_form(echo: Callable[[int], Any]) -> None:
+async def test_an_id_may_come_back_in_another_form(echo: Callable[[int], Any]) -> None:
     """F-WIRE-1"""
-
-    async def work(client: Client) -> None:
+    async with connected(lambda message: [answer(echo(message["id"]))]) as client:
         assert (await client.call_tool("odd")).text == "hello"
-
-    with_odd_server(lambda message: [answer(echo(message["id"]))], work)
 
 
 @pytest.mark.parametrize(
@@ -69,14 +66,11 @@ def test_an_id_may_come_back_in_another_form(echo: Callable[[int], Any]) -> None
     [None, True, 0, -1, 1.5, 10**40, 1e300, "", "0x1", " 1", "\u0661", [], [1], {}, {"id": 1}],
     ids=repr,
 )
-def test_an_answer_to_nobody_is_ignored(request_id: Any) -> None:
+async def test_an_answer_to_nobody_is_ignored(request_id: Any) -> None:
     """F-WIRE-1: it neither answers the call that waits nor harms the connection."""
-
-    async def work(client: Client) -> None:
+    async with connected(lambda message: [answer(request_id)]) as client:
         with pytest.raises(CallTimeout):
             await client.call_tool("odd", timeout=1)
-
-    with_odd_server(lambda message: [answer(request_id)], work)
 
 
 ODD: dict[str, tuple[Callable[[Json], list[Json]], type[McpError] | str]] = {
@@ -113,11 +107,10 @@ ODD: dict[str, tuple[Callable[[Json], list[Json]], type[McpError] | str]] = {
 
 
 @pytest.mark.parametrize("odd", list(ODD.values()), ids=list(ODD))
-def test_odd_answers(odd: tuple[Reply, type[McpError] | str]) -> None:
+async def test_odd_answers(odd: tuple[Reply, type[McpError] | str]) -> None:
     """F-WIRE-1, F-API-8: the first answer counts, and one that is none fails its call only."""
     reply, expected = odd
-
-    async def work(client: Client) -> None:
+    async with connected(reply) as client:
         beside = asyncio.ensure_future(client.call_tool("hold", {"text": "beside"}))
         if isinstance(expected, str):
             assert (await client.call_tool("odd")).text == expected
@@ -129,10 +122,8 @@ def test_odd_answers(odd: tuple[Reply, type[McpError] | str]) -> None:
         await client.call_tool("release")
         assert (await beside).text == "beside"
 
-    with_odd_server(reply, work)
 
-
-def test_the_servers_ids_are_its_own() -> None:
+async def test_the_servers_ids_are_its_own() -> None:
     """F-WIRE-1, F-API-10: a request with the id of a call is answered, and the call goes on."""
     answers: list[Json] = []
     waiting: list[Json] = []
@@ -149,13 +140,10 @@ def test_the_servers_ids_are_its_own() -> None:
             else:
                 server.receive(message, end.send)
 
-    async def main() -> None:
-        transport = InProcessTransport(serve)
-        async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
-            assert (await client.call_tool("odd")).text == "hello"
-        assert answers == [{"jsonrpc": "2.0", "id": waiting[0]["id"], "result": {}}]
-
-    run(main())
+    transport = InProcessTransport(serve)
+    async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
+        assert (await client.call_tool("odd")).text == "hello"
+    assert answers == [{"jsonrpc": "2.0", "id": waiting[0]["id"], "result": {}}]
 
 
 REQUESTS: dict[str, Json] = {
@@ -185,20 +173,17 @@ REQUESTS: dict[str, Json] = {
 
 
 @pytest.mark.parametrize("message", list(REQUESTS.values()), ids=list(REQUESTS))
-def test_what_is_no_request_costs_nothing_but_itself(
+async def test_what_is_no_request_costs_nothing_but_itself(
     message: Json, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-WIRE-8, F-API-6, F-API-10: it is reported at most; the call beside it is answered."""
-
-    async def work(client: Client) -> None:
+    async with connected(lambda m: [{"jsonrpc": "2.0", **message}, answer(m["id"])]) as client:
         result = await client.call_tool("odd", on_progress=lambda _: None)
         assert result.text == "hello"
-
-    with_odd_server(lambda m: [{"jsonrpc": "2.0", **message}, answer(m["id"])], work)
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_a_question_that_comes_again_is_asked_once() -> None:
+async def test_a_question_that_comes_again_is_asked_once() -> None:
     """F-API-10: ids of requests are unique, so the repetition is an error and no new question."""
     asked: list[Any] = []
     errors: list[McpError] = []
@@ -213,13 +198,11 @@ def test_a_question_that_comes_again_is_asked_once() -> None:
         request = {"jsonrpc": "2.0", "id": 9, "method": "elicitation/create", "params": form}
         return [request, request, request, answer(message["id"])]
 
-    async def work(client: Client) -> None:
+    async with connected(reply, elicitation=ask, on_error=errors.append) as client:
         await client.call_tool("odd")
         await asyncio.sleep(2)
         await client.call_tool("odd")  # the id is free again
         await asyncio.sleep(2)
-
-    with_odd_server(reply, work, elicitation=ask, on_error=errors.append)
     assert asked == ["Sure?"] * 2
     assert [str(error) for error in errors] == [
         "the server sent request 'elicitation/create' with the id 9 again"
@@ -240,7 +223,7 @@ BODIES: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.parametrize("body", list(BODIES.values()), ids=list(BODIES))
 @pytest.mark.parametrize("events", [False, True], ids=["json", "events"])
-def test_a_response_without_the_answer_fails_at_once(
+async def test_a_response_without_the_answer_fails_at_once(
     body: Callable[[int], Any], events: bool
 ) -> None:
     """F-HTTP-3: "No response received", or what is wrong with it, but no wait for a timeout."""
@@ -256,14 +239,11 @@ def test_a_response_without_the_answer_fails_at_once(
         else:
             response.json(body(request.message["id"]))
 
-    async def main() -> None:
-        async with HttpServer({**endpoint.routes, "POST /mcp": post}) as server:
-            url, version = str(server.url()), "2025-11-25"
-            async with mcpclient.connect(url, protocol_version=version) as client:
-                with pytest.raises(McpError) as caught:
-                    await client.list_tools()
-                assert not isinstance(caught.value, CallTimeout)
-                assert asyncio.get_running_loop().time() == 0
-                assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
-
-    run(main())
+    async with HttpServer({**endpoint.routes, "POST /mcp": post}) as server:
+        url, version = str(server.url()), "2025-11-25"
+        async with mcpclient.connect(url, protocol_version=version) as client:
+            with pytest.raises(McpError) as caught:
+                await client.list_tools()
+            assert not isinstance(caught.value, CallTimeout)
+            assert asyncio.get_running_loop().time() == 0
+            assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"

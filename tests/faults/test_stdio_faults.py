@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Callable
 
@@ -24,8 +25,10 @@ from mcpclient.errors import (
 from tests.faults.faulty_peers.script import Script
 from tests.faults.faulty_peers.stdio import ProcessWire, StdioPeer
 from tests.faults.faulty_peers.wire import Wire
-from tests.support import virtual_time
 from tests.support.mcp_server import Json
+
+pytestmark = pytest.mark.virtual_time
+
 
 SERVER = [
     sys.executable,
@@ -40,16 +43,10 @@ SOON = 10.0
 Work = Callable[[Client], Awaitable[None]]
 
 
-def with_client(work: Work, *arguments: str, **options: Any) -> None:
-    """Run ``work`` with a server process of its own, in real time."""
-
-    async def main() -> None:
-        command = [*SERVER, *arguments]
-        options.setdefault("protocol_version", "2025-11-25")
-        async with Client(command, stderr="discard", stop_ladder=QUICK, **options) as client:
-            await work(client)
-
-    asyncio.run(main())
+def client_of_process(*arguments: str, **options: Any) -> Client:
+    """Return a client of a server process of its own, for tests in real time."""
+    options.setdefault("protocol_version", "2025-11-25")
+    return Client([*SERVER, *arguments], stderr="discard", stop_ladder=QUICK, **options)
 
 
 async def echo(client: Client, text: str = "x") -> None:
@@ -72,26 +69,23 @@ class Adversary(Script):
             super().receive(message, wire)
 
 
-def with_adversary(act: Callable[[ProcessWire, Json], None], work: Work, folder: Path) -> None:
-    """Run ``work`` with a server process whose streams are read and written here, in no time."""
-
-    async def main() -> None:
-        async with StdioPeer(Adversary(act), folder) as peer:
-            client = await Client(
-                peer.target,
-                protocol_version="2025-11-25",
-                timeout=20,
-                max_message_size=100_000,
-                **peer.options,
-            )
-            try:
-                await work(client)
-                await client.connect()
-                await echo(client)
-            finally:
-                await client.close()
-
-    virtual_time.run(main())
+@asynccontextmanager
+async def facing(act: Callable[[ProcessWire, Json], None], folder: Path) -> AsyncIterator[Client]:
+    """Connect to a server process whose streams are read and written here, in no time."""
+    async with StdioPeer(Adversary(act), folder) as peer:
+        client = await Client(
+            peer.target,
+            protocol_version="2025-11-25",
+            timeout=20,
+            max_message_size=100_000,
+            **peer.options,
+        )
+        try:
+            yield client
+            await client.connect()
+            await echo(client)
+        finally:
+            await client.close()
 
 
 def result_of(message: Json) -> Json:
@@ -101,14 +95,14 @@ def result_of(message: Json) -> Json:
 
 @pytest.mark.needs_posix
 @pytest.mark.parametrize("code", [0, 1])
-def test_a_server_that_answers_and_exits(workplace: Path, code: int) -> None:
+async def test_a_server_that_answers_and_exits(workplace: Path, code: int) -> None:
     """F-LIFE-7: the answer counts; the next call learns of the end, or finds a new server."""
 
     def act(wire: ProcessWire, message: Json) -> None:
         wire.send(result_of(message))
         wire.exit(code)
 
-    async def work(client: Client) -> None:
+    async with facing(act, workplace) as client:
         assert (await client.call_tool("odd")).text == "hello"
         await asyncio.sleep(1)
         assert not client.is_connected
@@ -116,11 +110,9 @@ def test_a_server_that_answers_and_exits(workplace: Path, code: int) -> None:
             await client.call_tool("echo", {"text": "x"})
         assert caught.value.exit_code == code
 
-    with_adversary(act, work, workplace)
-
 
 @pytest.mark.needs_posix
-def test_a_last_line_without_its_end_counts(workplace: Path) -> None:
+async def test_a_last_line_without_its_end_counts(workplace: Path) -> None:
     """F-WIRE-3"""
 
     def act(wire: ProcessWire, message: Json) -> None:
@@ -128,52 +120,45 @@ def test_a_last_line_without_its_end_counts(workplace: Path) -> None:
         wire.write(str(result_of(message)).replace("'", '"').encode())
         wire.exit(0)
 
-    async def work(client: Client) -> None:
+    async with facing(act, workplace) as client:
         assert (await client.call_tool("odd")).text == "hello"
         await asyncio.sleep(1)
 
-    with_adversary(act, work, workplace)
-
 
 @pytest.mark.needs_posix
-def test_a_server_that_leaves_a_child_with_its_output(workplace: Path) -> None:
+async def test_a_server_that_leaves_a_child_with_its_output(workplace: Path) -> None:
     """F-LIFE-7, F-STD-2: the end is reported although the output stays open."""
 
     def act(wire: ProcessWire, message: Json) -> None:
         wire.exit(5, keep=True)
 
-    async def work(client: Client) -> None:
+    async with facing(act, workplace) as client:
         with pytest.raises(ProcessExited) as caught:
             await client.call_tool("odd")
         assert caught.value.exit_code == 5
         assert asyncio.get_running_loop().time() <= 1
 
-    with_adversary(act, work, workplace)
-
 
 @pytest.mark.needs_posix
-def test_a_server_that_closes_its_output_and_lives_on(workplace: Path) -> None:
+async def test_a_server_that_closes_its_output_and_lives_on(workplace: Path) -> None:
     """F-LIFE-7, F-LIFE-6: it cannot be heard any more, so it counts as lost, and is stopped."""
-
-    async def work(client: Client) -> None:
+    async with facing(lambda wire, message: wire.close_output(), workplace) as client:
         with pytest.raises(ProcessExited) as caught:
             await client.call_tool("odd")
         assert caught.value.exit_code is None
         assert "closed its output" in str(caught.value)
         assert asyncio.get_running_loop().time() <= 1
 
-    with_adversary(lambda wire, message: wire.close_output(), work, workplace)
-
 
 @pytest.mark.needs_posix
-def test_a_server_that_closes_its_input_and_lives_on(workplace: Path) -> None:
+async def test_a_server_that_closes_its_input_and_lives_on(workplace: Path) -> None:
     """F-LIFE-7: it cannot be told anything any more, which the next call notices."""
 
     def act(wire: ProcessWire, message: Json) -> None:
         wire.close_input()
         wire.send(result_of(message))
 
-    async def work(client: Client) -> None:
+    async with facing(act, workplace) as client:
         assert (await client.call_tool("odd")).text == "hello"
         began = asyncio.get_running_loop().time()
         with pytest.raises(ProcessExited):
@@ -181,30 +166,26 @@ def test_a_server_that_closes_its_input_and_lives_on(workplace: Path) -> None:
         assert asyncio.get_running_loop().time() - began <= 1
         assert not client.is_connected
 
-    with_adversary(act, work, workplace)
-
 
 @pytest.mark.needs_posix
-def test_half_a_line_and_then_nothing(workplace: Path) -> None:
+async def test_half_a_line_and_then_nothing(workplace: Path) -> None:
     """F-WIRE-3, F-API-7: it costs its call the limit, and spoils at most the line it is part of."""
 
     def act(wire: ProcessWire, message: Json) -> None:
         wire.write(b'{"jsonrpc": "2.0", "id": %d, "resu' % message["id"])
 
-    async def work(client: Client) -> None:
+    async with facing(act, workplace) as client:
         with pytest.raises(CallTimeout):
             await client.call_tool("odd", timeout=2)
         with pytest.raises(CallTimeout):  # its answer is the rest of that line
             await client.call_tool("echo", {"text": "x"}, timeout=2)
         await echo(client)
 
-    with_adversary(act, work, workplace)
 
-
-def test_a_server_that_dies_of_a_call_says_why() -> None:
+@pytest.mark.real_time
+async def test_a_server_that_dies_of_a_call_says_why() -> None:
     """F-LIFE-7: the end of a long stderr, and the exit code."""
-
-    async def work(client: Client) -> None:
+    async with client_of_process() as client:
         waiting = asyncio.ensure_future(client.call_tool("never"))
         stderr = "noise\n" * 2000 + "Traceback: the disk is full\n"
         with pytest.raises(ProcessExited) as caught:
@@ -215,8 +196,6 @@ def test_a_server_that_dies_of_a_call_says_why() -> None:
         assert "the disk is full" in str(caught.value)
         with pytest.raises(ProcessExited):
             await waiting
-
-    with_client(work)
 
 
 RUBBISH = {
@@ -237,11 +216,11 @@ RUBBISH = {
 }
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("rubbish", list(RUBBISH.values()), ids=list(RUBBISH))
-def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
+async def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
     """F-WIRE-3, F-WIRE-7: the answer that follows is late or counts."""
-
-    async def work(client: Client) -> None:
+    async with client_of_process() as client:
         beside = asyncio.ensure_future(client.call_tool("hold", {"text": "beside"}))
         calling = client.call_tool("raw", {"hex": rubbish.hex(), "answers": True}, timeout=SOON)
         (outcome,) = await asyncio.gather(calling, return_exceptions=True)
@@ -250,23 +229,20 @@ def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
         assert (await beside).text == "beside"
         await echo(client)
 
-    with_client(work)
 
-
-def test_a_batch_is_taken_apart() -> None:
+@pytest.mark.real_time
+async def test_a_batch_is_taken_apart() -> None:
     """F-WIRE-1: revision 2025-03-26 allows it on every transport."""
-
-    async def work(client: Client) -> None:
+    async with client_of_process() as client:
         batch = b'[{"method": "vendor/x"}, {"jsonrpc": "2.0", "id": {id}, "result": {}}]\n'
         assert (await client.call_tool("raw", {"hex": batch.hex()})).raw == {}
 
-    with_client(work)
 
-
-def test_a_server_that_never_reads_costs_only_its_own_calls() -> None:
+@pytest.mark.real_time
+async def test_a_server_that_never_reads_costs_only_its_own_calls() -> None:
     """F-STD-5, F-LIFE-6: they time out, and closing is bounded."""
-
-    async def work(client: Client) -> None:
+    began = time.monotonic()
+    async with client_of_process() as client:
         deaf = asyncio.ensure_future(client.call_tool("deaf", timeout=0.2))
         calls = [
             asyncio.ensure_future(client.call_tool("echo", {"text": "x" * 100_000}, timeout=0.2))
@@ -275,18 +251,13 @@ def test_a_server_that_never_reads_costs_only_its_own_calls() -> None:
         errors = await asyncio.gather(deaf, *calls, return_exceptions=True)
         assert all(isinstance(error, CallTimeout) for error in errors)
         assert client.is_connected
-
-    began = time.monotonic()
-    with_client(work)
     assert time.monotonic() - began < SOON
 
 
-def test_a_large_answer_and_small_ones_beside_it() -> None:
+@pytest.mark.real_time
+async def test_a_large_answer_and_small_ones_beside_it() -> None:
     """Pain 19, F-LIFE-9"""
-
-    async def work(client: Client) -> None:
+    async with client_of_process() as client:
         large = asyncio.ensure_future(client.call_tool("echo", {"text": "x" * 3_000_000}))
         await asyncio.gather(*(echo(client, str(number)) for number in range(50)))
         assert len((await large).text) == 3_000_000
-
-    with_client(work)

@@ -14,7 +14,8 @@ from tests.net.peers import serve
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Storm(StreamableEndpoint):
@@ -72,22 +73,16 @@ class Storm(StreamableEndpoint):
         return [later - earlier for earlier, later in zip(self.times, self.times[1:])]
 
 
-def test_the_channel_is_given_up_after_five_tries() -> None:
+async def test_the_channel_is_given_up_after_five_tries() -> None:
     """F-HTTP-4: with growing pauses; ``on_error`` is told, and calls go on."""
     storm = Storm()
     errors: list[McpError] = []
-
-    async def main() -> None:
-        async with HttpServer(storm.routes) as server:
-            url = str(server.url())
-            client = await mcpclient.connect(
-                url, protocol_version="2025-11-25", on_error=errors.append
-            )
-            await asyncio.sleep(3600)
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-            await client.close()
-
-    run(main())
+    async with HttpServer(storm.routes) as server:
+        url = str(server.url())
+        client = await mcpclient.connect(url, protocol_version="2025-11-25", on_error=errors.append)
+        await asyncio.sleep(3600)
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        await client.close()
     assert len(storm.times) == 6
     for pause, least in zip(storm.pauses, (1, 2, 4, 8, 16)):
         assert least <= pause <= 1.25 * least + 0.001
@@ -95,83 +90,68 @@ def test_the_channel_is_given_up_after_five_tries() -> None:
 
 
 @pytest.mark.parametrize("retry", [None, 0, 5000])
-def test_a_channel_that_brings_a_little_each_time_is_not_hurried(retry: int | None) -> None:
+async def test_a_channel_that_brings_a_little_each_time_is_not_hurried(retry: int | None) -> None:
     """F-HTTP-4: what the server asks for with ``retry:`` counts, but no pause is nothing."""
     storm = Storm(news=True, retry=retry)
     least = {None: 1.0, 0: 0.05, 5000: 5.0}[retry]
     seconds = 20 * least
-
-    async def main() -> None:
-        async with HttpServer(storm.routes) as server:
-            client = await mcpclient.connect(str(server.url()), protocol_version="2025-11-25")
-            await asyncio.sleep(seconds)
-            await client.close()
-
-    run(main())
+    async with HttpServer(storm.routes) as server:
+        client = await mcpclient.connect(str(server.url()), protocol_version="2025-11-25")
+        await asyncio.sleep(seconds)
+        await client.close()
     assert min(storm.pauses) >= least - 1e-6
     assert len(storm.times) <= 21
 
 
 @pytest.mark.parametrize("retry", [None, 0, 10**15])
-def test_a_call_whose_stream_never_brings_the_answer(retry: int | None) -> None:
+async def test_a_call_whose_stream_never_brings_the_answer(retry: int | None) -> None:
     """F-HTTP-5, F-API-7: it is resumed within its limits, which hold whatever the server asks for;
     and it is not made again.
     """
     storm = Storm(news=True, retry=retry, channel=False)
-
-    async def main() -> None:
-        async with HttpServer(storm.routes) as server:
-            url = str(server.url())
-            async with mcpclient.connect(url, protocol_version="2025-11-25") as client:
-                with pytest.raises(CallTimeout):
-                    await client.call_tool("never", timeout=5)
-                assert asyncio.get_running_loop().time() == pytest.approx(5)
-                tries = len(storm.times)
-                least, most = {None: (4, 5), 0: (90, 100)}.get(retry, (0, 0))
-                assert least <= tries <= most
-                assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-                await asyncio.sleep(60)
-                assert len(storm.times) == tries
-                assert storm.calls == 1
-
-    run(main())
+    async with HttpServer(storm.routes) as server:
+        url = str(server.url())
+        async with mcpclient.connect(url, protocol_version="2025-11-25") as client:
+            with pytest.raises(CallTimeout):
+                await client.call_tool("never", timeout=5)
+            assert asyncio.get_running_loop().time() == pytest.approx(5)
+            tries = len(storm.times)
+            least, most = {None: (4, 5), 0: (90, 100)}.get(retry, (0, 0))
+            assert least <= tries <= most
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+            await asyncio.sleep(60)
+            assert len(storm.times) == tries
+            assert storm.calls == 1
 
 
-def test_a_subscription_that_ends_at_once_fails_after_five_tries() -> None:
+async def test_a_subscription_that_ends_at_once_fails_after_five_tries() -> None:
     """F-API-14: with growing pauses, and the last reason."""
     storm = Storm()
-
-    async def main() -> None:
-        async with HttpServer(storm.routes) as server:
-            url = str(server.url())
-            async with mcpclient.connect(url, protocol_version="2026-07-28") as client:
-                with pytest.raises(ConnectionLost):
-                    async for _ in client.listen(tools=True):
-                        pass
-                assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with HttpServer(storm.routes) as server:
+        url = str(server.url())
+        async with mcpclient.connect(url, protocol_version="2026-07-28") as client:
+            with pytest.raises(ConnectionLost):
+                async for _ in client.listen(tools=True):
+                    pass
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
     assert len(storm.times) == 6
     assert all(pause >= least for pause, least in zip(storm.pauses, (1, 2, 4, 8, 16)))
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28", None])
-def test_a_door_that_is_closed_at_once(version: str | None) -> None:
+async def test_a_door_that_is_closed_at_once(version: str | None) -> None:
     """F-LIFE-3: connecting is tried once, or once more when the probe may have been the reason."""
     opened: list[Any] = []
 
     async def slam(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         opened.append(writer)
 
-    async def main() -> None:
-        async with serve(slam) as port:
-            for scheme in ("tcp", "ws", "http"):
-                opened.clear()
-                client = mcpclient.connect(f"{scheme}://127.0.0.1:{port}", protocol_version=version)
-                with pytest.raises(McpError):
-                    await client.connect()
-                is_probed = version is None and scheme != "ws"  # which is never open
-                assert len(opened) == (2 if is_probed else 1)
-                assert asyncio.get_running_loop().time() == 0
-
-    run(main())
+    async with serve(slam) as port:
+        for scheme in ("tcp", "ws", "http"):
+            opened.clear()
+            client = mcpclient.connect(f"{scheme}://127.0.0.1:{port}", protocol_version=version)
+            with pytest.raises(McpError):
+                await client.connect()
+            is_probed = version is None and scheme != "ws"  # which is never open
+            assert len(opened) == (2 if is_probed else 1)
+            assert asyncio.get_running_loop().time() == 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
@@ -14,7 +15,9 @@ from mcpclient import Client
 from mcpclient.errors import ConnectionLost, McpError, MessageTooLarge, ProtocolViolation
 from tests.net.websocket_peer import BINARY, CLOSE, PING, PONG, TEXT, Peer, frame, websocket_server
 from tests.support.mcp_server import Json, McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 CONTINUATION = 0
 LIMIT = 100_000
@@ -48,8 +51,9 @@ Frames = Callable[[bytes], bytes]
 """Gives the bytes that answer a call; it is given the proper answer."""
 
 
-def with_server(frames: Frames, work: Callable[[Client], Awaitable[None]], **options: Any) -> None:
-    """Run ``work`` with a server that answers the tool ``odd`` with ``frames``."""
+@asynccontextmanager
+async def connected(frames: Frames, **options: Any) -> AsyncIterator[Client]:
+    """Connect to a server that answers the tool ``odd`` with ``frames``."""
     mcp = McpServer()
 
     async def script(peer: Peer) -> None:
@@ -67,19 +71,16 @@ def with_server(frames: Frames, work: Callable[[Client], Awaitable[None]], **opt
             else:
                 mcp.receive(message, lambda reply: peer.send(TEXT, json.dumps(reply).encode()))
 
-    async def main() -> None:
-        async with websocket_server(script) as url:
-            client = await mcpclient.connect(
-                url, protocol_version="2025-11-25", max_message_size=LIMIT, **options
-            )
-            await work(client)
-            await client.connect()
-            assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
-            began = asyncio.get_running_loop().time()
-            await client.close()
-            assert asyncio.get_running_loop().time() - began <= 2
-
-    run(main())
+    async with websocket_server(script) as url:
+        client = await mcpclient.connect(
+            url, protocol_version="2025-11-25", max_message_size=LIMIT, **options
+        )
+        yield client
+        await client.connect()
+        assert (await client.call_tool("echo", {"text": "and on"})).text == "and on"
+        began = asyncio.get_running_loop().time()
+        await client.close()
+        assert asyncio.get_running_loop().time() - began <= 2
 
 
 FINE: dict[str, Frames] = {
@@ -106,14 +107,11 @@ FINE: dict[str, Frames] = {
 
 
 @pytest.mark.parametrize("frames", list(FINE.values()), ids=list(FINE))
-def test_what_is_allowed(frames: Frames) -> None:
+async def test_what_is_allowed(frames: Frames) -> None:
     """F-WIRE-6, F-WS-1"""
-
-    async def work(client: Client) -> None:
+    async with connected(frames) as client:
         assert (await client.call_tool("odd")).text == "hello"
         await asyncio.sleep(1)  # for the goodbye
-
-    with_server(frames, work)
 
 
 CODES = {
@@ -129,18 +127,15 @@ CODES = {
 
 
 @pytest.mark.parametrize("code", list(CODES))
-def test_the_server_closes(code: int) -> None:
+async def test_the_server_closes(code: int) -> None:
     """F-WS-2, F-LIFE-7: calls fail with the code and the reason."""
-
-    async def work(client: Client) -> None:
+    async with connected(lambda text: close(code, b"because")) as client:
         with pytest.raises(ConnectionLost) as caught:
             await client.call_tool("odd")
         assert type(caught.value) is ConnectionLost
         assert CODES[code] in str(caught.value)
         assert "because" in str(caught.value)
         assert not client.is_connected
-
-    with_server(lambda text: close(code, b"because"), work)
 
 
 def closing(code: int) -> Frames:
@@ -169,10 +164,9 @@ WRONG: dict[str, Frames] = {
 
 
 @pytest.mark.parametrize("frames", list(WRONG.values()), ids=list(WRONG))
-def test_what_breaks_the_protocol_ends_the_connection(frames: Frames) -> None:
+async def test_what_breaks_the_protocol_ends_the_connection(frames: Frames) -> None:
     """F-WIRE-6: every call fails with what was wrong; the next connection is a good one."""
-
-    async def work(client: Client) -> None:
+    async with connected(frames) as client:
         beside = asyncio.ensure_future(client.call_tool("never"))
         for call in (client.call_tool("odd"), beside):
             with pytest.raises(ProtocolViolation) as caught:
@@ -180,8 +174,6 @@ def test_what_breaks_the_protocol_ends_the_connection(frames: Frames) -> None:
             assert str(caught.value)
         assert asyncio.get_running_loop().time() == 0
         assert not client.is_connected
-
-    with_server(frames, work)
 
 
 LARGE: dict[str, Frames] = {
@@ -192,24 +184,18 @@ LARGE: dict[str, Frames] = {
 
 
 @pytest.mark.parametrize("frames", list(LARGE.values()), ids=list(LARGE))
-def test_what_is_too_large_is_not_waited_for(frames: Frames) -> None:
+async def test_what_is_too_large_is_not_waited_for(frames: Frames) -> None:
     """F-WIRE-6: large messages."""
-
-    async def work(client: Client) -> None:
+    async with connected(frames) as client:
         with pytest.raises(MessageTooLarge) as caught:
             await client.call_tool("odd")
         assert caught.value.limit == LIMIT
         assert asyncio.get_running_loop().time() == 0
 
-    with_server(frames, work)
 
-
-def test_endless_empty_fragments_are_no_answer() -> None:
+async def test_endless_empty_fragments_are_no_answer() -> None:
     """F-WIRE-6, F-API-7: they cost no memory; the call has its limit."""
-
-    async def work(client: Client) -> None:
+    empty = fragment(TEXT, b"") + fragment(CONTINUATION, b"") * 100_000 + frame(CONTINUATION)
+    async with connected(lambda text: empty) as client:
         with pytest.raises(McpError):
             await client.call_tool("odd", timeout=5)
-
-    empty = fragment(TEXT, b"") + fragment(CONTINUATION, b"") * 100_000 + frame(CONTINUATION)
-    with_server(lambda text: empty, work)

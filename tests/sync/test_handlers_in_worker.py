@@ -11,14 +11,10 @@ import pytest
 from mcpclient.sync.handlers import call_in_worker
 
 
-def test_handlers_that_block_do_not_wait_for_each_other() -> None:
+async def test_handlers_that_block_do_not_wait_for_each_other() -> None:
     """F-API-18: each of ten waits for all others, which a bounded pool would never allow."""
     barrier = threading.Barrier(10)
-
-    async def main() -> None:
-        await asyncio.gather(*(call_in_worker(barrier.wait, 10) for _ in range(10)))
-
-    asyncio.run(main())
+    await asyncio.gather(*(call_in_worker(barrier.wait, 10) for _ in range(10)))
 
 
 def test_what_a_handler_returns_and_raises_comes_back() -> None:
@@ -47,28 +43,21 @@ def test_a_handler_sees_the_context_of_the_call() -> None:
     assert asyncio.run(main()) == "mine"
 
 
-def test_what_nobody_waits_for_any_more_is_dropped() -> None:
+async def test_what_nobody_waits_for_any_more_is_dropped() -> None:
     go_on = threading.Event()
-
-    async def main() -> None:
-        future = call_in_worker(go_on.wait)
-        future.cancel()
-        left = call_in_worker(go_on.wait)
-        go_on.set()
-        assert await call_in_worker(int) == 0
-        del left
-
-    asyncio.run(main())
+    future = call_in_worker(go_on.wait)
+    future.cancel()
+    left = call_in_worker(go_on.wait)
+    go_on.set()
+    assert await call_in_worker(int) == 0
+    del left
 
 
-def test_at_the_end_of_the_interpreter_a_handler_is_left_out(
+async def test_at_the_end_of_the_interpreter_a_handler_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def refuse(self: threading.Thread) -> None:
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
-    async def main() -> None:
-        monkeypatch.setattr(threading.Thread, "start", refuse)
-        assert call_in_worker(int).cancelled()
-
-    asyncio.run(main())
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert call_in_worker(int).cancelled()

@@ -44,45 +44,41 @@ class InMemory(mcpclient.Transport):
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_a_client_gets_everything_it_offers(revision: str) -> None:
+async def test_a_client_gets_everything_it_offers(revision: str) -> None:
     """F-PACK-4: in every revision."""
-
-    async def main() -> None:
-        async with mcpclient.connect(InMemory(), protocol_version=revision) as client:
-            assert client.server_info.name == "demo-server"
-            names = [tool.name for tool in await client.list_tools()]
-            assert names == ["echo", "add", "count", "fail"]
-            assert (await client.call_tool("add", {"a": 19, "b": 23})).data == {"sum": 42}
-            assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
-            steps: list[float] = []
-            counted = await client.call_tool(
-                *("count", {"to": 2, "seconds": 0}),
-                on_progress=lambda progress: steps.append(progress.progress),
-            )
-            assert (counted.text, steps) == ("1 2", [1, 2])
-            failed = await client.call_tool("fail", {"reason": "no paper"})
-            assert (failed.is_error, failed.text) == (True, "no paper")
-            wrong = await client.call_tool("add", {"a": "1", "b": True})
-            assert (wrong.is_error, wrong.text) == (True, "a must be a number")
-            assert (await client.read_resource("demo://greeting/Ada")).text == "Hello, Ada!\n"
-            assert len((await client.read_resource("demo://pixel")).data) == 70
-            assert len(await client.list_resources()) == 2
-            assert len(await client.list_resource_templates()) == 1
-            (prompt,) = await client.list_prompts()
-            filled = await client.get_prompt(prompt.name, {"topic": "rain", "mood": "calm"})
-            assert filled.text == "Write a haiku about rain in a calm mood."
-            completed = await client.complete(prompt, "mood", "c")
-            assert list(completed.values) == ["calm", "cheerful"]
-            for refused in (
-                client.call_tool("no-such-tool"),
-                client.read_resource("demo://nowhere"),
-                client.get_prompt("haiku", {}),
-                client.request("demo/unknown"),
-            ):
-                with pytest.raises(mcpclient.PeerError):
-                    await refused
-
-    asyncio.run(main())
+    async with mcpclient.connect(InMemory(), protocol_version=revision) as client:
+        assert client.server_info.name == "demo-server"
+        names = [tool.name for tool in await client.list_tools()]
+        assert names == ["echo", "add", "count", "fail"]
+        assert (await client.call_tool("add", {"a": 19, "b": 23})).data == {"sum": 42}
+        assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
+        steps: list[float] = []
+        counted = await client.call_tool(
+            *("count", {"to": 2, "seconds": 0}),
+            on_progress=lambda progress: steps.append(progress.progress),
+        )
+        assert (counted.text, steps) == ("1 2", [1, 2])
+        failed = await client.call_tool("fail", {"reason": "no paper"})
+        assert (failed.is_error, failed.text) == (True, "no paper")
+        wrong = await client.call_tool("add", {"a": "1", "b": True})
+        assert (wrong.is_error, wrong.text) == (True, "a must be a number")
+        assert (await client.read_resource("demo://greeting/Ada")).text == "Hello, Ada!\n"
+        assert len((await client.read_resource("demo://pixel")).data) == 70
+        assert len(await client.list_resources()) == 2
+        assert len(await client.list_resource_templates()) == 1
+        (prompt,) = await client.list_prompts()
+        filled = await client.get_prompt(prompt.name, {"topic": "rain", "mood": "calm"})
+        assert filled.text == "Write a haiku about rain in a calm mood."
+        completed = await client.complete(prompt, "mood", "c")
+        assert list(completed.values) == ["calm", "cheerful"]
+        for refused in (
+            client.call_tool("no-such-tool"),
+            client.read_resource("demo://nowhere"),
+            client.get_prompt("haiku", {}),
+            client.request("demo/unknown"),
+        ):
+            with pytest.raises(mcpclient.PeerError):
+                await refused
 
 
 def answer_to(**message: object) -> dict[str, Any]:

@@ -25,6 +25,9 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "minLength": 2, "maxLength": 10},
     "mail": {"type": "string", "format": "email"},
@@ -209,114 +212,100 @@ def test_options_that_are_none(option: Any) -> None:
         ElicitationAnswerer(option)
 
 
-def test_the_server_asks_by_itself() -> None:
+async def test_the_server_asks_by_itself() -> None:
     """F-API-10: a request in the handshake era; every failure is an answer."""
     server = ScriptedServer(version=HANDSHAKE)
 
-    async def session() -> None:
-        async def ask(request: ElicitationRequest) -> Any:
-            if request.message == "raise":
-                raise ValueError("s3cret")
-            return {"name": "A"} if request.message == "misfit" else {"name": "Ada"}
+    async def ask(request: ElicitationRequest) -> Any:
+        if request.message == "raise":
+            raise ValueError("s3cret")
+        return {"name": "A"} if request.message == "misfit" else {"name": "Ada"}
 
-        async with server.client(elicitation=ask) as client:
-            declared = server.sent("initialize")[0]["capabilities"]
-            assert declared == {"elicitation": {"form": {}}}
-            asked = form(name=PROPERTIES["name"])
-            reply = await server.ask(1, "elicitation/create", **asked)
-            assert reply["result"] == {"action": "accept", "content": {"name": "Ada"}}
-            for message, code in (("raise", -32603), ("misfit", -32603)):
-                reply = await server.ask(2, "elicitation/create", **{**asked, "message": message})
-                assert reply["error"]["code"] == code
-                assert "s3cret" not in str(reply)
-            reply = await server.ask(3, "elicitation/create", **VISIT)
-            assert reply["error"]["code"] == -32602
-            reply = await server.ask(4, "sampling/createMessage", messages=[])
-            assert reply["error"]["code"] == -32601
-            assert client.is_connected
-
-    run(session())
+    async with server.client(elicitation=ask) as client:
+        declared = server.sent("initialize")[0]["capabilities"]
+        assert declared == {"elicitation": {"form": {}}}
+        asked = form(name=PROPERTIES["name"])
+        reply = await server.ask(1, "elicitation/create", **asked)
+        assert reply["result"] == {"action": "accept", "content": {"name": "Ada"}}
+        for message, code in (("raise", -32603), ("misfit", -32603)):
+            reply = await server.ask(2, "elicitation/create", **{**asked, "message": message})
+            assert reply["error"]["code"] == code
+            assert "s3cret" not in str(reply)
+        reply = await server.ask(3, "elicitation/create", **VISIT)
+        assert reply["error"]["code"] == -32602
+        reply = await server.ask(4, "sampling/createMessage", messages=[])
+        assert reply["error"]["code"] == -32601
+        assert client.is_connected
 
 
-def test_a_human_takes_no_call_s_time() -> None:
+async def test_a_human_takes_no_call_s_time() -> None:
     """F-API-7, F-API-10: an hour with a form, within a call that may take seconds."""
     server = ScriptedServer({"tools/call": lambda params: None}, version=HANDSHAKE)
 
-    async def session() -> None:
-        async def ask(request: ElicitationRequest) -> bool:
-            await asyncio.sleep(3600)
-            return True
+    async def ask(request: ElicitationRequest) -> bool:
+        await asyncio.sleep(3600)
+        return True
 
-        async with server.client(elicitation=ask) as client:
-            call = asyncio.ensure_future(client.call_tool("t", timeout=2, max_timeout=3))
-            await turns()
-            reply = await server.ask(1, "elicitation/create", **form())
-            assert reply["result"]["action"] == "accept"
-            server.reply(server.ids("tools/call")[0], {"content": []})
-            assert (await call).content == []
-
-    run(session())
+    async with server.client(elicitation=ask) as client:
+        call = asyncio.ensure_future(client.call_tool("t", timeout=2, max_timeout=3))
+        await turns()
+        reply = await server.ask(1, "elicitation/create", **form())
+        assert reply["result"]["action"] == "accept"
+        server.reply(server.ids("tools/call")[0], {"content": []})
+        assert (await call).content == []
 
 
-def test_a_handler_that_hangs_is_cancelled() -> None:
+async def test_a_handler_that_hangs_is_cancelled() -> None:
     """F-API-10: by the server, and by the end of the connection."""
     server = ScriptedServer(version=HANDSHAKE)
     ended: list[str] = []
 
-    async def session() -> None:
-        async def hang(request: ElicitationRequest) -> None:
-            try:
-                await asyncio.get_running_loop().create_future()
-            finally:
-                ended.append(request.message)
+    async def hang(request: ElicitationRequest) -> None:
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.append(request.message)
 
-        async with server.client(elicitation=hang):
-            for request_id in (1, 2):
-                asked = {**form(), "message": str(request_id)}
-                asking = asyncio.ensure_future(
-                    server.ask(request_id, "elicitation/create", **asked)
-                )
+    async with server.client(elicitation=hang):
+        for request_id in (1, 2):
+            asked = {**form(), "message": str(request_id)}
+            asking = asyncio.ensure_future(server.ask(request_id, "elicitation/create", **asked))
+            await turns()
+            if request_id == 1:
+                server.notify("notifications/cancelled", requestId=1)
                 await turns()
-                if request_id == 1:
-                    server.notify("notifications/cancelled", requestId=1)
-                    await turns()
-                    assert ended == ["1"]
-                    assert not asking.done()
-                asking.cancel()
-                await turns()
-        assert ended == ["1", "2"]
-
-    run(session())
+                assert ended == ["1"]
+                assert not asking.done()
+            asking.cancel()
+            await turns()
+    assert ended == ["1", "2"]
 
 
-def test_visits_that_are_over() -> None:
+async def test_visits_that_are_over() -> None:
     """F-API-10: announced once, for visits that were agreed to."""
     server = ScriptedServer(version=HANDSHAKE)
     completed: list[str] = []
 
-    async def session() -> None:
-        async def note(elicitation_id: str) -> None:
-            completed.append(elicitation_id)
+    async def note(elicitation_id: str) -> None:
+        completed.append(elicitation_id)
 
-        agrees = Elicitation(url=lambda request: request.message == "Go", on_complete=note)
-        async with server.client(elicitation=agrees):
-            await server.ask(1, "elicitation/create", **VISIT)
-            declined = {**VISIT, "message": "No", "elicitationId": "e2"}
-            await server.ask(2, "elicitation/create", **declined)
-            server.notify("vendor/elicitation", elicitationId="e1")
-            for elicitation_id in ("e2", "unknown", None, ["e1"]):
-                server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
-            await turns(30)
-            assert completed == []
-            for elicitation_id in ("e1", "e1"):
-                server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
-            await turns(30)
-            assert completed == ["e1"]
-
-    run(session())
+    agrees = Elicitation(url=lambda request: request.message == "Go", on_complete=note)
+    async with server.client(elicitation=agrees):
+        await server.ask(1, "elicitation/create", **VISIT)
+        declined = {**VISIT, "message": "No", "elicitationId": "e2"}
+        await server.ask(2, "elicitation/create", **declined)
+        server.notify("vendor/elicitation", elicitationId="e1")
+        for elicitation_id in ("e2", "unknown", None, ["e1"]):
+            server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
+        await turns(30)
+        assert completed == []
+        for elicitation_id in ("e1", "e1"):
+            server.notify("notifications/elicitation/complete", elicitationId=elicitation_id)
+        await turns(30)
+        assert completed == ["e1"]
 
 
-def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_end() -> None:
+async def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_end() -> None:
     """F-API-10, F-LIFE-6: nothing is left running."""
     server = ScriptedServer(version=HANDSHAKE)
     ends: list[str] = []
@@ -327,15 +316,12 @@ def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_end() -
         finally:
             ends.append(elicitation_id)
 
-    async def session() -> None:
-        agrees = Elicitation(url=lambda request: True, on_complete=never_return)
-        async with server.client(elicitation=agrees):
-            await server.ask(1, "elicitation/create", **VISIT)
-            server.notify("notifications/elicitation/complete", elicitationId="e1")
-            await turns(30)
-            assert ends == []
-
-    run(session())
+    agrees = Elicitation(url=lambda request: True, on_complete=never_return)
+    async with server.client(elicitation=agrees):
+        await server.ask(1, "elicitation/create", **VISIT)
+        server.notify("notifications/elicitation/complete", elicitationId="e1")
+        await turns(30)
+        assert ends == []
     assert ends == ["e1"]
 
 
@@ -381,7 +367,7 @@ def test_a_call_that_needs_a_visit() -> None:
     assert [visit.elicitation_id for visit in visits] == ["e1", "e1"]
 
 
-def test_a_visit_takes_no_call_s_time() -> None:
+async def test_a_visit_takes_no_call_s_time() -> None:
     """F-API-7, F-API-10: whoever goes there is human."""
     server = ScriptedServer({"tools/call": needing_a_visit}, version=HANDSHAKE)
 
@@ -390,51 +376,41 @@ def test_a_visit_takes_no_call_s_time() -> None:
         server.answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
         return True
 
-    async def session() -> None:
-        async with server.client(elicitation=Elicitation(url=visit)) as client:
-            assert (await client.call_tool("t", timeout=1, max_timeout=2)).text == "done"
-
-    run(session())
+    async with server.client(elicitation=Elicitation(url=visit)) as client:
+        assert (await client.call_tool("t", timeout=1, max_timeout=2)).text == "done"
 
 
 @pytest.mark.parametrize(
     "elicitation",
     [None, accept_defaults, Elicitation(url=lambda request: False)],
 )
-def test_a_call_that_needs_a_visit_nobody_makes(elicitation: Any) -> None:
+async def test_a_call_that_needs_a_visit_nobody_makes(elicitation: Any) -> None:
     """F-API-10: the error says where to go."""
     server = ScriptedServer({"tools/call": needing_a_visit}, version=HANDSHAKE)
-
-    async def session() -> None:
-        async with server.client(elicitation=elicitation) as client:
-            with pytest.raises(UrlElicitationRequired) as caught:
-                await client.call_tool("t")
-            assert caught.value.elicitations == (VISIT,)
-            assert caught.value.code == -32042
-            assert len(server.sent("tools/call")) == 1
-
-    run(session())
+    async with server.client(elicitation=elicitation) as client:
+        with pytest.raises(UrlElicitationRequired) as caught:
+            await client.call_tool("t")
+        assert caught.value.elicitations == (VISIT,)
+        assert caught.value.code == -32042
+        assert len(server.sent("tools/call")) == 1
 
 
 @pytest.mark.parametrize(
     "data", [None, {}, {"elicitations": [1]}, {"elicitations": [{"url": "x"}]}]
 )
-def test_visits_that_cannot_be_made(data: Any) -> None:
+async def test_visits_that_cannot_be_made(data: Any) -> None:
     """F-API-10"""
 
     def refuse(params: Mapping[str, Any]) -> dict[str, Any]:
         raise PeerError(-32042, "Visit first", data)
 
-    async def session() -> None:
-        server = ScriptedServer({"tools/call": refuse}, version=HANDSHAKE)
-        async with server.client(elicitation=Elicitation(url=lambda request: True)) as client:
-            with pytest.raises(UrlElicitationRequired):
-                await client.call_tool("t")
-
-    run(session())
+    server = ScriptedServer({"tools/call": refuse}, version=HANDSHAKE)
+    async with server.client(elicitation=Elicitation(url=lambda request: True)) as client:
+        with pytest.raises(UrlElicitationRequired):
+            await client.call_tool("t")
 
 
-def test_the_server_asks_within_a_call() -> None:
+async def test_the_server_asks_within_a_call() -> None:
     """F-API-10, F-API-12: the same handler in the stateless era, a form and a visit at once."""
 
     def call(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -447,19 +423,15 @@ def test_the_server_asks_within_a_call() -> None:
         return {"resultType": "input_required", "inputRequests": requests}
 
     server = ScriptedServer({"tools/call": call}, version=STATELESS)
-
-    async def session() -> None:
-        both = Elicitation(form=accept_defaults, url=lambda request: True)
-        async with server.client(elicitation=both) as client:
-            assert (await client.call_tool("t")).structured == {
-                "f": {"action": "accept", "content": DEFAULTS},
-                "v": {"action": "accept"},
-            }
-            meta = server.sent("tools/call")[0]["_meta"]
-            declared = meta["io.modelcontextprotocol/clientCapabilities"]
-            assert declared == {"elicitation": {"form": {}, "url": {}}}
-
-    run(session())
+    both = Elicitation(form=accept_defaults, url=lambda request: True)
+    async with server.client(elicitation=both) as client:
+        assert (await client.call_tool("t")).structured == {
+            "f": {"action": "accept", "content": DEFAULTS},
+            "v": {"action": "accept"},
+        }
+        meta = server.sent("tools/call")[0]["_meta"]
+        declared = meta["io.modelcontextprotocol/clientCapabilities"]
+        assert declared == {"elicitation": {"form": {}, "url": {}}}
 
 
 @pytest.mark.parametrize(("count", "asked"), [(20, 20), (21, 0), (5_000, 0)])
@@ -477,7 +449,8 @@ def test_a_user_is_asked_for_so_many_visits(count: int, asked: int) -> None:
     assert len(seen) == asked
 
 
-def test_a_call_that_needs_a_visit_by_its_status() -> None:
+@pytest.mark.real_time
+async def test_a_call_that_needs_a_visit_by_its_status() -> None:
     """F-API-10, F-HTTP-7: the error is the same in the body of an HTTP 400."""
     visits: list[str] = []
     endpoint = StreamableEndpoint(McpServer())
@@ -495,11 +468,8 @@ def test_a_call_that_needs_a_visit_by_its_status() -> None:
         visits.append(str(request.url))
         return True
 
-    async def main() -> None:
-        async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
-            client = Client(str(http.url()), elicitation=Elicitation(url=visit))
-            async with client:
-                assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
-
-    asyncio.run(main())
+    async with HttpServer({**endpoint.routes, "POST /mcp": post}) as http:
+        client = Client(str(http.url()), elicitation=Elicitation(url=visit))
+        async with client:
+            assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
     assert visits == [VISIT["url"]]

@@ -11,7 +11,8 @@ import pytest
 from mcpclient.client.answers.answerers import RootsAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 def roots_of(given: Any) -> list[dict[str, Any]]:
@@ -95,26 +96,22 @@ def test_a_function_that_fails(function: Any, reason: str) -> None:
     assert "secret" not in caught.value.reason
 
 
-def test_changing_them_in_a_session() -> None:
+async def test_changing_them_in_a_session() -> None:
     """F-API-10: the server is told, and asks again (handshake era)."""
     server = ScriptedServer(version=HANDSHAKE)
-
-    async def session() -> None:
-        async with server.client(roots=[]) as client:
-            declared = server.sent("initialize")[0]["capabilities"]
-            assert declared == {"roots": {"listChanged": True}}
-            await client.set_roots(["file:///new"])
-            await turns()
-            assert len(server.sent("notifications/roots/list_changed")) == 1
-            reply = await server.ask(1, "roots/list")
-            assert reply["result"] == {"roots": [{"uri": "file:///new"}]}
-            with pytest.raises(UsageError, match="not 7"):
-                await client.set_roots([7])  # type: ignore[list-item]
-
-    run(session())
+    async with server.client(roots=[]) as client:
+        declared = server.sent("initialize")[0]["capabilities"]
+        assert declared == {"roots": {"listChanged": True}}
+        await client.set_roots(["file:///new"])
+        await turns()
+        assert len(server.sent("notifications/roots/list_changed")) == 1
+        reply = await server.ask(1, "roots/list")
+        assert reply["result"] == {"roots": [{"uri": "file:///new"}]}
+        with pytest.raises(UsageError, match="not 7"):
+            await client.set_roots([7])  # type: ignore[list-item]
 
 
-def test_changing_them_between_calls() -> None:
+async def test_changing_them_between_calls() -> None:
     """F-API-10: the stateless era has no such notification, and nothing to announce."""
 
     def call(params: Any) -> dict[str, Any]:
@@ -124,28 +121,20 @@ def test_changing_them_between_calls() -> None:
         return {"resultType": "input_required", "inputRequests": requests}
 
     server = ScriptedServer({"tools/call": call}, version=STATELESS)
-
-    async def session() -> None:
-        async with server.client(roots=["file:///old"]) as client:
-            await client.set_roots(["file:///new"])
-            result = await client.call_tool("ask")
-            assert result.structured == {"r": {"roots": [{"uri": "file:///new"}]}}
-            meta = server.sent("tools/call")[0]["_meta"]
-            assert meta["io.modelcontextprotocol/clientCapabilities"] == {"roots": {}}
-            assert not server.sent("notifications/roots/list_changed")
-
-    run(session())
+    async with server.client(roots=["file:///old"]) as client:
+        await client.set_roots(["file:///new"])
+        result = await client.call_tool("ask")
+        assert result.structured == {"r": {"roots": [{"uri": "file:///new"}]}}
+        meta = server.sent("tools/call")[0]["_meta"]
+        assert meta["io.modelcontextprotocol/clientCapabilities"] == {"roots": {}}
+        assert not server.sent("notifications/roots/list_changed")
 
 
-def test_roots_that_were_not_declared() -> None:
+async def test_roots_that_were_not_declared() -> None:
     """F-API-10"""
-
-    async def session() -> None:
-        async with ScriptedServer().client() as client:
-            with pytest.raises(UsageError, match="given before"):
-                await client.set_roots([])
-
-    run(session())
+    async with ScriptedServer().client() as client:
+        with pytest.raises(UsageError, match="given before"):
+            await client.set_roots([])
 
 
 @pytest.mark.needs_posix

@@ -13,7 +13,9 @@ from mcpclient import Sampling, SamplingModel, SamplingRequest
 from mcpclient.client.answers.answerers import SamplingAnswerer, SamplingOption
 from mcpclient.errors import HandlerFailed, ProtocolViolation, UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 ASKED = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "6 x 7?"}}],
@@ -135,25 +137,22 @@ def test_options_that_are_none(option: Any) -> None:
         SamplingAnswerer(option)
 
 
-def test_the_server_asks_by_itself() -> None:
+async def test_the_server_asks_by_itself() -> None:
     """F-API-10: a request of the server's in the handshake era; the handler may use the client."""
     server = ScriptedServer({"tools/list": {"tools": []}}, version=HANDSHAKE)
 
-    async def session() -> None:
-        async def handler(request: SamplingRequest) -> str:
-            assert await client.list_tools() == []
-            return "42"
+    async def handler(request: SamplingRequest) -> str:
+        assert await client.list_tools() == []
+        return "42"
 
-        async with server.client(sampling=Sampling(handler, tools=True)) as client:
-            declared = server.sent("initialize")[0]["capabilities"]
-            assert declared == {"sampling": {"tools": {}}}
-            reply = await server.ask("a1", "sampling/createMessage", **ASKED)
-            assert reply == {"jsonrpc": "2.0", "id": "a1", "result": ANSWERED}
-
-    run(session())
+    async with server.client(sampling=Sampling(handler, tools=True)) as client:
+        declared = server.sent("initialize")[0]["capabilities"]
+        assert declared == {"sampling": {"tools": {}}}
+        reply = await server.ask("a1", "sampling/createMessage", **ASKED)
+        assert reply == {"jsonrpc": "2.0", "id": "a1", "result": ANSWERED}
 
 
-def test_the_server_asks_within_a_call() -> None:
+async def test_the_server_asks_within_a_call() -> None:
     """F-API-10, F-API-12: the same handler serves an input request of the stateless era."""
 
     def call(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -163,9 +162,5 @@ def test_the_server_asks_within_a_call() -> None:
         return {"resultType": "input_required", "inputRequests": {"s": request}}
 
     server = ScriptedServer({"tools/call": call}, version=STATELESS)
-
-    async def session() -> None:
-        async with server.client(sampling=lambda request: "42") as client:
-            assert (await client.call_tool("ask")).structured == ANSWERED
-
-    run(session())
+    async with server.client(sampling=lambda request: "42") as client:
+        assert (await client.call_tool("ask")).structured == ANSWERED

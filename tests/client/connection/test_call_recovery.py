@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
@@ -15,13 +16,18 @@ from tests.client.scripted_server import ScriptedServer
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 Work = Callable[[Client, HttpServer], Awaitable[None]]
 
 
-def over_http(work: Work, *calls: Handler, era: str = "handshake", **options: Any) -> None:
-    """Run ``work`` with a client whose calls are answered by ``calls`` in turn, then properly."""
+@asynccontextmanager
+async def over_http(
+    *calls: Handler, era: str = "handshake", **options: Any
+) -> AsyncIterator[tuple[Client, HttpServer]]:
+    """Connect a client whose calls are answered by ``calls`` in turn, then properly."""
     service = StreamableEndpoint(McpServer(era))
     answer_call = in_turn(*calls, service.post)
 
@@ -31,13 +37,10 @@ def over_http(work: Work, *calls: Handler, era: str = "handshake", **options: An
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": serve}
-        async with HttpServer(routes) as server, Client(str(server.url()), **options) as client:
-            server.requests.clear()
-            await work(client, server)
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": serve}
+    async with HttpServer(routes) as server, Client(str(server.url()), **options) as client:
+        server.requests.clear()
+        yield client, server
 
 
 def methods(server: HttpServer) -> list[str]:
@@ -53,60 +56,51 @@ async def echo(client: Client, **options: Any) -> str:
     return text
 
 
-def test_a_call_is_one_request() -> None:
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+async def test_a_call_is_one_request(era: str) -> None:
     """F-API-19: one request per call."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(era=era) as (client, server):
         for _ in range(3):
             assert await echo(client) == "x"
         assert methods(server) == ["tools/call"] * 3
-
-    over_http(work)
-    over_http(work, era="stateless")
 
 
 # Busy servers
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -> None:
+async def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -> None:
     """F-HTTP-7: 429 and 503 are retried on request."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(answer_with(status, {"Retry-After": "1"})) as (client, server):
         with pytest.raises(HttpError) as caught:
             await echo(client)
         assert caught.value.status == status
         assert len(server.requests) == 1
 
-    over_http(work, answer_with(status, {"Retry-After": "1"}))
-
 
 @pytest.mark.parametrize(("headers", "seconds"), [({"Retry-After": "7"}, 14), ({}, 2)])
-def test_a_busy_server_is_asked_again_when_it_says(
+async def test_a_busy_server_is_asked_again_when_it_says(
     headers: Mapping[str, str], seconds: float
 ) -> None:
     """F-HTTP-7: 429 and 503 are retried on request."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    busy = answer_with(503, headers)
+    async with over_http(busy, busy, retry_busy=True) as (client, server):
         began = now()
         assert await echo(client) == "x"
         assert now() - began == seconds
         assert len(server.requests) == 3
-
-    busy = answer_with(503, headers)
-    over_http(work, busy, busy, retry_busy=True)
 
 
 @pytest.mark.parametrize(
     ("limits", "tries"),
     [({"timeout": 5}, 1), ({"max_timeout": 5}, 1), ({"timeout": 25}, 3), ({"timeout": None}, 31)],
 )
-def test_a_busy_server_is_asked_within_the_limit_of_the_call(
+async def test_a_busy_server_is_asked_within_the_limit_of_the_call(
     limits: dict[str, Any], tries: int
 ) -> None:
     """F-HTTP-7: a wait beyond it is no use."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    busy = answer_with(429, {"Retry-After": "10"})
+    async with over_http(*[busy] * 30, retry_busy=True) as (client, server):
         if tries == 31:
             assert await echo(client, max_timeout=None, **limits) == "x"
         else:
@@ -114,62 +108,51 @@ def test_a_busy_server_is_asked_within_the_limit_of_the_call(
                 await echo(client, **limits)
         assert len(server.requests) == tries
 
-    busy = answer_with(429, {"Retry-After": "10"})
-    over_http(work, *([busy] * 30), retry_busy=True)
 
-
-def test_a_busy_server_that_wants_no_time_gets_some() -> None:
+async def test_a_busy_server_that_wants_no_time_gets_some() -> None:
     """F-HTTP-7: a second, and thirty tries: it sent 9,830 requests in three seconds."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(*[answer_with(503, {"Retry-After": "0"})] * 40, retry_busy=True) as (
+        client,
+        server,
+    ):
         with pytest.raises(HttpError, match="it was asked 30 times more; call again later"):
             await echo(client, timeout=None, max_timeout=None)
         assert (len(server.requests), now()) == (31, 30)
-
-    over_http(work, *([answer_with(503, {"Retry-After": "0"})] * 40), retry_busy=True)
 
 
 @pytest.mark.parametrize(
     ("limits", "limit"),
     [({"timeout": 5}, 5), ({"max_timeout": 7}, 7), ({"timeout": None, "max_timeout": None}, 3600)],
 )
-def test_a_busy_server_is_not_waited_for_longer_than_anybody_waits(
+async def test_a_busy_server_is_not_waited_for_longer_than_anybody_waits(
     limits: dict[str, Any], limit: int
 ) -> None:
     """F-HTTP-7: the error says at once why; it waited three years."""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    refuse = answer_with(429, {"Retry-After": "99999999"})
+    async with over_http(refuse, retry_busy=True) as (client, _):
         reason = f"waiting 99999999 s would take longer than the {limit} s this call may take"
         with pytest.raises(HttpError, match=reason) as caught:
             await echo(client, **limits)
         assert caught.value.headers["retry-after"] == "99999999"
         assert now() == 0
 
-    over_http(work, answer_with(429, {"Retry-After": "99999999"}), retry_busy=True)
 
-
-def test_another_error_ends_the_asking() -> None:
+async def test_another_error_ends_the_asking() -> None:
     """F-HTTP-7"""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(answer_with(503), answer_with(500), retry_busy=True) as (client, server):
         with pytest.raises(HttpError) as caught:
             await echo(client)
         assert caught.value.status == 500
         assert len(server.requests) == 2
 
-    over_http(work, answer_with(503), answer_with(500), retry_busy=True)
-
 
 @pytest.mark.parametrize("status", [400, 403, 500, 502])
-def test_other_statuses_are_never_repeated(status: int) -> None:
+async def test_other_statuses_are_never_repeated(status: int) -> None:
     """F-HTTP-7"""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(answer_with(status), retry_busy=True) as (client, server):
         with pytest.raises(HttpError):
             await echo(client)
         assert len(server.requests) == 1
-
-    over_http(work, answer_with(status), retry_busy=True)
 
 
 # Headers that no longer fit
@@ -180,69 +163,49 @@ async def mismatch(request: Request, answer: Answer) -> None:
     answer.json({"jsonrpc": "2.0", "id": request.message["id"], "error": error}, status=400)
 
 
-def test_a_header_mismatch_lists_the_tools_and_repeats_once() -> None:
+async def test_a_header_mismatch_lists_the_tools_and_repeats_once() -> None:
     """F-HTTP-9"""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(mismatch, era="stateless") as (client, server):
         assert await echo(client) == "x"
         assert methods(server) == ["tools/call", "tools/list", "tools/call"]
 
-    over_http(work, mismatch, era="stateless")
 
-
-def test_a_second_header_mismatch_is_an_error() -> None:
+async def test_a_second_header_mismatch_is_an_error() -> None:
     """F-HTTP-9"""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(mismatch, mismatch, era="stateless") as (client, server):
         with pytest.raises(PeerError):
             await echo(client)
         assert methods(server) == ["tools/call", "tools/list", "tools/call"]
 
-    over_http(work, mismatch, mismatch, era="stateless")
 
-
-def test_a_header_mismatch_of_anything_but_a_call_is_an_error() -> None:
+async def test_a_header_mismatch_of_anything_but_a_call_is_an_error() -> None:
     """F-HTTP-9: only the headers of a call depend on what the list of tools says."""
 
     def refuse(params: Json) -> Json:
         raise PeerError(-32020, "header mismatch")
 
     server = ScriptedServer({"prompts/get": refuse})
-
-    async def main() -> None:
-        async with server.client() as client:
-            with pytest.raises(PeerError, match="header mismatch"):
-                await client.get_prompt("x")
-
-    run(main())
+    async with server.client() as client:
+        with pytest.raises(PeerError, match="header mismatch"):
+            await client.get_prompt("x")
     assert len(server.sent("prompts/get")) == 1
     assert server.sent("tools/list") == []
 
 
-def test_other_errors_of_the_peer_are_raised() -> None:
+async def test_other_errors_of_the_peer_are_raised() -> None:
     """F-WIRE-2"""
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http() as (client, server):
         with pytest.raises(PeerError) as caught:
             await client.call_tool("no such tool")
         assert caught.value.code == -32602
         assert len(server.requests) == 1
 
-    over_http(work)
-
 
 # Rounds of input
 
 
-def scripted(work: Callable[[Client], Awaitable[None]], answer: Any, **options: Any) -> Any:
-    server = ScriptedServer({"tools/call": answer})
-
-    async def main() -> None:
-        async with server.client(**options) as client:
-            await work(client)
-
-    run(main())
-    return server
+def scripted(answer: Any) -> ScriptedServer:
+    return ScriptedServer({"tools/call": answer})
 
 
 ASK_ROOTS = {"method": "roots/list", "params": {}}
@@ -258,7 +221,7 @@ def done(text: str = "done") -> Json:
 
 
 @pytest.mark.parametrize("tasks", [False, True])
-def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> None:
+async def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> None:
     """F-API-10, F-LIFE-2: whether the client takes part in tasks or not."""
 
     def answer(params: Json) -> Json:
@@ -266,10 +229,9 @@ def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> N
             return asking({"a": ASK_ROOTS, "b": ASK_ROOTS})
         return done()
 
-    async def work(client: Client) -> None:
+    server = scripted(answer)
+    async with server.client(roots=[], tasks=tasks) as client:
         assert (await client.call_tool("x", {"k": 1})).text == "done"
-
-    server = scripted(work, answer, roots=[], tasks=tasks)
     first, second = server.sent("tools/call")
     assert second["requestState"] == "s"
     assert set(second["inputResponses"]) == {"a", "b"}
@@ -277,30 +239,25 @@ def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> N
     assert len(set(server.ids("tools/call"))) == 2
 
 
-def test_a_server_that_only_wants_to_be_asked_again_is_given_time() -> None:
+async def test_a_server_that_only_wants_to_be_asked_again_is_given_time() -> None:
     """F-API-12"""
-
     left = [1, 2, 3]
 
     def answer(params: Json) -> Json:
         return asking({}, str(left.pop())) if left else done()
 
-    async def work(client: Client) -> None:
+    async with scripted(answer).client() as client:
         began = now()
         assert (await client.call_tool("x")).text == "done"
         assert now() > began
 
-    scripted(work, answer)
 
-
-def test_a_server_that_never_stops_asking_is_stopped() -> None:
+async def test_a_server_that_never_stops_asking_is_stopped() -> None:
     """F-API-12"""
-
-    async def work(client: Client) -> None:
+    server = scripted(lambda params: asking({"a": ASK_ROOTS}))
+    async with server.client(roots=[]) as client:
         with pytest.raises(ProtocolViolation, match="asked for input"):
             await client.call_tool("x")
-
-    server = scripted(work, lambda params: asking({"a": ASK_ROOTS}), roots=[])
     assert len(server.sent("tools/call")) == MAX_ROUNDS + 1
 
 
@@ -308,74 +265,58 @@ def test_a_server_that_never_stops_asking_is_stopped() -> None:
     "request_",
     [None, 5, {}, {"method": 5}, {"method": "vendor/unknown"}, {"method": "roots/list"}],
 )
-def test_what_cannot_be_answered_fails_the_call(request_: Any) -> None:
+async def test_what_cannot_be_answered_fails_the_call(request_: Any) -> None:
     """F-API-10: also what no handler was given for."""
-
-    async def work(client: Client) -> None:
+    server = scripted(lambda params: asking({"a": request_}))
+    async with server.client() as client:
         with pytest.raises(McpError):
             await client.call_tool("x")
-
-    server = scripted(work, lambda params: asking({"a": request_}))
     assert len(server.sent("tools/call")) == 1
 
 
 @pytest.mark.parametrize("kind", ["vendor-type", 5, None])
-def test_an_unknown_type_of_result_is_an_error(kind: Any) -> None:
+async def test_an_unknown_type_of_result_is_an_error(kind: Any) -> None:
     """F-LIFE-2"""
-
-    async def work(client: Client) -> None:
+    async with scripted({"resultType": kind, "content": []}).client() as client:
         with pytest.raises(ProtocolViolation):
             await client.call_tool("x")
 
-    scripted(work, lambda params: {"resultType": kind, "content": []})
 
-
-def test_a_task_is_no_result_to_those_who_take_part_in_none() -> None:
+async def test_a_task_is_no_result_to_those_who_take_part_in_none() -> None:
     """F-LIFE-2, F-API-13"""
-    task = {"resultType": "task", "taskId": "t", "status": "working"}
-
-    async def refuse(client: Client) -> None:
+    server = scripted({"resultType": "task", "taskId": "t", "status": "working"})
+    async with server.client() as client:
         with pytest.raises(ProtocolViolation):
             await client.request("tools/call", {"name": "x"})
-
-    async def accept(client: Client) -> None:
+    async with server.client(tasks=True) as client:
         assert (await client.request("tools/call", {"name": "x"}))["taskId"] == "t"
-
-    scripted(refuse, lambda params: task)
-    scripted(accept, lambda params: task, tasks=True)
 
 
 # Answers used again
 
 
-def test_an_answer_that_may_be_used_again_is() -> None:
+async def test_an_answer_that_may_be_used_again_is() -> None:
     """F-API-15: see tests/client/connection/test_call_recovery_cache.py for the rules."""
     server = ScriptedServer({"tools/list": {"tools": [], "ttlMs": 60_000, "cacheScope": "private"}})
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            await client.list_tools()
-            assert len(server.sent("tools/list")) == 1
-            await client.list_tools(fresh=True)
-            assert len(server.sent("tools/list")) == 2
-        async with server.client(cache=False) as client:
-            await client.list_tools()
-            await client.list_tools()
-            assert len(server.sent("tools/list")) == 4
-
-    run(main())
+    async with server.client() as client:
+        await client.list_tools()
+        await client.list_tools()
+        assert len(server.sent("tools/list")) == 1
+        await client.list_tools(fresh=True)
+        assert len(server.sent("tools/list")) == 2
+    async with server.client(cache=False) as client:
+        await client.list_tools()
+        await client.list_tools()
+        assert len(server.sent("tools/list")) == 4
 
 
 @pytest.mark.parametrize("cache", [True, False])
-def test_an_error_answer_is_raised_with_or_without_a_cache(cache: bool) -> None:
+async def test_an_error_answer_is_raised_with_or_without_a_cache(cache: bool) -> None:
     """F-API-15"""
 
     def refuse(params: Json) -> Json:
         raise PeerError(-32002, "not found")
 
-    async def work(client: Client) -> None:
+    async with scripted(refuse).client(cache=cache) as client:
         with pytest.raises(PeerError, match="not found"):
             await client.call_tool("x")
-
-    scripted(work, refuse, cache=cache)

@@ -13,6 +13,9 @@ from mcpclient.errors import HandlerFailed, PeerError, ProtocolViolation
 from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 FORM = {
     "method": "elicitation/create",
     "params": {"message": "m", "requestedSchema": {"type": "object", "properties": {}}},
@@ -67,7 +70,7 @@ def test_each_round_carries_only_its_own() -> None:
     assert "requestState" not in last
 
 
-def test_parallel_calls_carry_nothing_of_each_other() -> None:
+async def test_parallel_calls_carry_nothing_of_each_other() -> None:
     """F-API-12: input and state belong to the one call."""
 
     def answer(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,12 +79,8 @@ def test_parallel_calls_carry_nothing_of_each_other() -> None:
         return DONE
 
     server = ScriptedServer({"tools/call": answer})
-
-    async def session() -> None:
-        async with server.client(elicitation=lambda request: True) as client:
-            await asyncio.gather(*(client.call_tool(name) for name in ("asks", "plain", "plain")))
-
-    run(session())
+    async with server.client(elicitation=lambda request: True) as client:
+        await asyncio.gather(*(client.call_tool(name) for name in ("asks", "plain", "plain")))
     plain = [params for params in server.sent("tools/call") if params["name"] == "plain"]
     assert not any("requestState" in params or "inputResponses" in params for params in plain)
 
@@ -219,7 +218,7 @@ def test_a_handler_that_fails() -> None:
     assert len(server.sent("tools/call")) == 1
 
 
-def test_cancelling_a_call_withdraws_the_question() -> None:
+async def test_cancelling_a_call_withdraws_the_question() -> None:
     """F-API-8, F-API-12."""
     ended: list[bool] = []
 
@@ -229,43 +228,32 @@ def test_cancelling_a_call_withdraws_the_question() -> None:
         finally:
             ended.append(True)
 
-    async def session() -> None:
-        server = scripted(asking(inputRequests={"a": FORM}))
-        async with server.client(elicitation=ask) as client:
-            with pytest.raises(asyncio.TimeoutError):
-                await asyncio.wait_for(client.call_tool("t"), 5)
-            assert ended == [True]
-
-    run(session())
+    server = scripted(asking(inputRequests={"a": FORM}))
+    async with server.client(elicitation=ask) as client:
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(client.call_tool("t"), 5)
+        assert ended == [True]
 
 
-def test_no_input_at_all_can_be_answered() -> None:
+async def test_no_input_at_all_can_be_answered() -> None:
     """F-API-13: what a task asks for may be nothing."""
-
-    async def session() -> None:
-        server = scripted()
-        client: Client
-        async with server.client() as client:
-            assert await client._caller.answers({}) == {}
-
-    run(session())
+    server = scripted()
+    client: Client
+    async with server.client() as client:
+        assert await client._caller.answers({}) == {}
 
 
 @pytest.mark.parametrize("method", ["resources/read", "prompts/get"])
-def test_the_other_requests_that_may_ask(method: str) -> None:
+async def test_the_other_requests_that_may_ask(method: str) -> None:
     """F-API-12."""
     results = [asking(inputRequests={"q": FORM}), {"contents": [], "messages": []}]
     server = ScriptedServer({method: lambda params: results.pop(0)})
-
-    async def session() -> None:
-        async with server.client(elicitation=lambda request: True) as client:
-            if method == "prompts/get":
-                await client.get_prompt("p")
-            else:
-                await client.read_resource("file:///x")
-            assert "inputResponses" in server.sent(method)[1]
-
-    run(session())
+    async with server.client(elicitation=lambda request: True) as client:
+        if method == "prompts/get":
+            await client.get_prompt("p")
+        else:
+            await client.read_resource("file:///x")
+        assert "inputResponses" in server.sent(method)[1]
 
 
 def test_an_error_after_a_round_is_the_call_s() -> None:

@@ -20,6 +20,9 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 FORM = {
     "method": "elicitation/create",
     "params": {"message": "m", "requestedSchema": {"type": "object", "properties": {}}},
@@ -80,31 +83,27 @@ def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
     assert server.sent("tasks/cancel")[0]["taskId"] == "t"
 
 
-def test_listing_the_tools_anew_counts() -> None:
+async def test_listing_the_tools_anew_counts() -> None:
     """F-API-7, F-HTTP-9: after a header mismatch, before the call is made once more."""
+    service = StreamableEndpoint(McpServer("stateless"))
 
-    async def main() -> None:
-        service = StreamableEndpoint(McpServer("stateless"))
+    async def serve(request: Request, answer: Answer) -> None:
+        if request.message["method"] == "tools/call":
+            await mismatch(request, answer)
+        elif request.message["method"] == "tools/list":
+            await asyncio.sleep(20)
+        else:
+            await service.post(request, answer)
 
-        async def serve(request: Request, answer: Answer) -> None:
-            if request.message["method"] == "tools/call":
-                await mismatch(request, answer)
-            elif request.message["method"] == "tools/list":
-                await asyncio.sleep(20)
-            else:
-                await service.post(request, answer)
-
-        routes = {**service.routes, "POST /mcp": serve}
-        async with HttpServer(routes) as server, Client(str(server.url())) as client:
-            began = now()
-            with pytest.raises(CallTimeout, match=r"tools/call .*: .* 2 s \(max_timeout\)"):
-                await client.call_tool("echo", {"text": "x"}, max_timeout=2)
-            assert now() - began == pytest.approx(2)
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": serve}
+    async with HttpServer(routes) as server, Client(str(server.url())) as client:
+        began = now()
+        with pytest.raises(CallTimeout, match=r"tools/call .*: .* 2 s \(max_timeout\)"):
+            await client.call_tool("echo", {"text": "x"}, max_timeout=2)
+        assert now() - began == pytest.approx(2)
 
 
-def test_beginning_another_session_counts() -> None:
+async def test_beginning_another_session_counts() -> None:
     """F-API-7, F-HTTP-6: `initialize` and the call that is repeated; both were slow."""
     service = StreamableEndpoint(McpServer(), session="one")
 
@@ -113,92 +112,74 @@ def test_beginning_another_session_counts() -> None:
             await asyncio.sleep(1.5)
         await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": serve}
-        async with HttpServer(routes) as server:
-            client = Client(str(server.url()), protocol_version="2025-11-25", listen_wait=0)
-            async with client:
-                service.session = "two"
-                began = now()
-                with pytest.raises(CallTimeout) as caught:
-                    await client.call_tool("echo", {"text": "x"}, max_timeout=2)
-                assert (caught.value.method, caught.value.limit) == ("tools/call", "total")
-                assert now() - began == pytest.approx(2)
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": serve}
+    async with HttpServer(routes) as server:
+        client = Client(str(server.url()), protocol_version="2025-11-25", listen_wait=0)
+        async with client:
+            service.session = "two"
+            began = now()
+            with pytest.raises(CallTimeout) as caught:
+                await client.call_tool("echo", {"text": "x"}, max_timeout=2)
+            assert (caught.value.method, caught.value.limit) == ("tools/call", "total")
+            assert now() - began == pytest.approx(2)
 
 
-def test_waiting_for_a_busy_server_counts() -> None:
+async def test_waiting_for_a_busy_server_counts() -> None:
     """F-API-7, F-HTTP-7: and so does the request it takes at last."""
 
     async def hang(request: Request, answer: Answer) -> None:
         await answer.stall()
 
     busy = answer_with(503, {"Retry-After": "1"})
-
-    async def work(client: Client, server: HttpServer) -> None:
+    async with over_http(busy, hang, retry_busy=True) as (client, _):
         began = now()
         with pytest.raises(CallTimeout) as caught:
             await client.call_tool("echo", {"text": "x"}, max_timeout=4)
         assert caught.value.limit == "total"
         assert now() - began == pytest.approx(4)
 
-    over_http(work, busy, hang, retry_busy=True)
-
 
 # By itself
 
 
-def test_without_a_limit_there_is_always_time() -> None:
+async def test_without_a_limit_there_is_always_time() -> None:
     """F-API-7"""
-
-    async def main() -> None:
-        async with ScriptedServer().client() as client:
-            options = RequestOptions(None, None)
-            time = CallDeadline(client._connection, "m", options)
-            assert await time.limit(asyncio.sleep(10_000, "slept")) == "slept"
-            assert time.rest_of(options) is options
-
-    run(main())
+    async with ScriptedServer().client() as client:
+        options = RequestOptions(None, None)
+        time = CallDeadline(client._connection, "m", options)
+        assert await time.limit(asyncio.sleep(10_000, "slept")) == "slept"
+        assert time.rest_of(options) is options
 
 
-def test_a_cancellation_stays_one() -> None:
+async def test_a_cancellation_stays_one() -> None:
     """F-API-8: also where the limit is reached in the same moment, as far as Python can tell."""
-
-    async def main() -> None:
-        async with ScriptedServer().client() as client:
-            time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
-            task = asyncio.ensure_future(time.limit(asyncio.sleep(10)))
-            await asyncio.sleep(1)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-            assert time.spent == 1
-            with pytest.raises(CallTimeout):
-                await time.limit(asyncio.sleep(10))
-            with pytest.raises(CallTimeout):
-                time.rest_of(RequestOptions(None, 5))
-
-    run(main())
+    async with ScriptedServer().client() as client:
+        time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
+        task = asyncio.ensure_future(time.limit(asyncio.sleep(10)))
+        await asyncio.sleep(1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert time.spent == 1
+        with pytest.raises(CallTimeout):
+            await time.limit(asyncio.sleep(10))
+        with pytest.raises(CallTimeout):
+            time.rest_of(RequestOptions(None, 5))
 
 
-def test_the_alarm_waits_while_the_clock_stands_still() -> None:
+async def test_the_alarm_waits_while_the_clock_stands_still() -> None:
     """F-API-7: a login in the middle of it takes as long as it takes."""
+    async with ScriptedServer().client() as client:
+        deadlines = client._connection.session.deadlines
 
-    async def main() -> None:
-        async with ScriptedServer().client() as client:
-            deadlines = client._connection.session.deadlines
-
-            async def log_in() -> str:
-                with deadlines.held():
-                    await asyncio.sleep(1000)
-                return "in"
-
-            time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
-            assert await time.limit(log_in()) == "in"
-            assert time.spent == 0
-            with time.paused():
+        async def log_in() -> str:
+            with deadlines.held():
                 await asyncio.sleep(1000)
-            assert time.left == 5
+            return "in"
 
-    run(main())
+        time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
+        assert await time.limit(log_in()) == "in"
+        assert time.spent == 0
+        with time.paused():
+            await asyncio.sleep(1000)
+        assert time.left == 5

@@ -10,7 +10,9 @@ import pytest
 
 import mcpclient
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
 
@@ -61,75 +63,59 @@ def asks(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
 
 
-def test_each_call_has_its_own_time() -> None:
+async def test_each_call_has_its_own_time() -> None:
     """F-API-7: one that is not answered ends by itself, and later ones have come meanwhile."""
-
-    async def main() -> None:
-        async with Server().opened() as client:
-            outcomes = await client.call_tools(calls("a", "never", "b"), timeout=3)
-            assert told(outcomes) == ["a", "CallTimeout", "b"]
-            assert outcomes[1].subject == "never"  # type: ignore[union-attr]
-            assert asyncio.get_running_loop().time() < 4
-
-    run(main())
+    async with Server().opened() as client:
+        outcomes = await client.call_tools(calls("a", "never", "b"), timeout=3)
+        assert told(outcomes) == ["a", "CallTimeout", "b"]
+        assert outcomes[1].subject == "never"  # type: ignore[union-attr]
+        assert asyncio.get_running_loop().time() < 4
 
 
-def test_a_call_that_asks_for_input_delays_no_other() -> None:
+async def test_a_call_that_asks_for_input_delays_no_other() -> None:
     """F-API-12: two users' answers are waited for at the same time."""
+    waiting: list[str] = []
+    both = asyncio.Event()
 
-    async def main() -> None:
-        waiting: list[str] = []
-        both = asyncio.Event()
+    async def ask(request: Any) -> dict[str, Any]:
+        waiting.append(request.message)
+        if len(waiting) == 2:
+            both.set()
+        await both.wait()
+        return {}
 
-        async def ask(request: Any) -> dict[str, Any]:
-            waiting.append(request.message)
-            if len(waiting) == 2:
-                both.set()
-            await both.wait()
-            return {}
-
-        server = Server(first=asks, second=asks)
-        async with server.opened("2026-07-28", elicitation=ask) as client:
-            outcomes = await client.call_tools(calls("first", "plain", "second"))
-            assert told(outcomes) == ["first", "plain", "second"]
-
-    run(main())
+    server = Server(first=asks, second=asks)
+    async with server.opened("2026-07-28", elicitation=ask) as client:
+        outcomes = await client.call_tools(calls("first", "plain", "second"))
+        assert told(outcomes) == ["first", "plain", "second"]
 
 
-def test_input_that_is_not_given_fails_its_call_only() -> None:
+async def test_input_that_is_not_given_fails_its_call_only() -> None:
     """F-API-12"""
-
-    async def main() -> None:
-        server = Server(asks=asks, odd={"resultType": "unheard-of"})
-        async with server.opened("2026-07-28") as client:
-            outcomes = await client.call_tools(calls("asks", "plain", "odd"))
-            assert told(outcomes) == ["NotOffered", "plain", "ProtocolViolation"]
-
-    run(main())
+    server = Server(asks=asks, odd={"resultType": "unheard-of"})
+    async with server.opened("2026-07-28") as client:
+        outcomes = await client.call_tools(calls("asks", "plain", "odd"))
+        assert told(outcomes) == ["NotOffered", "plain", "ProtocolViolation"]
 
 
 @pytest.mark.parametrize("first", ["never", "quick"])
-def test_cancelling_cancels_them_all(first: str) -> None:
+async def test_cancelling_cancels_them_all(first: str) -> None:
     """F-API-8: the server hears of each that it has not answered, once."""
-
-    async def main() -> None:
-        server = Server()
-        async with server.opened() as client:
-            names = (first, "never", "quick", "never")
-            work = asyncio.ensure_future(client.call_tools(calls(*names)))
-            await asyncio.sleep(1)
-            work.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await work
-            await asyncio.sleep(1)
-            assert client._connection.session.in_flight == 0
-            assert len(server.cancelled) == names.count("never")
-            assert len(set(server.cancelled)) == len(server.cancelled)
-
-    run(main())
+    server = Server()
+    async with server.opened() as client:
+        names = (first, "never", "quick", "never")
+        work = asyncio.ensure_future(client.call_tools(calls(*names)))
+        await asyncio.sleep(1)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        await asyncio.sleep(1)
+        assert client._connection.session.in_flight == 0
+        assert len(server.cancelled) == names.count("never")
+        assert len(set(server.cancelled)) == len(server.cancelled)
 
 
-def test_cancelling_ends_what_is_asked_of_the_user() -> None:
+async def test_cancelling_ends_what_is_asked_of_the_user() -> None:
     """F-API-8"""
     ended: list[str] = []
 
@@ -140,38 +126,27 @@ def test_cancelling_ends_what_is_asked_of_the_user() -> None:
             ended.append(request.message)
         return {}
 
-    async def main() -> None:
-        async with Server(a=asks, b=asks).opened("2026-07-28", elicitation=ask) as client:
-            work = asyncio.ensure_future(client.call_tools(calls("a", "b")))
-            await asyncio.sleep(1)
-            work.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await work
-            assert ended == ["who?", "who?"]
-
-    run(main())
+    async with Server(a=asks, b=asks).opened("2026-07-28", elicitation=ask) as client:
+        work = asyncio.ensure_future(client.call_tools(calls("a", "b")))
+        await asyncio.sleep(1)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+        assert ended == ["who?", "who?"]
 
 
-def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
+async def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
     """F-API-2"""
-
-    async def main() -> None:
-        async with Server().opened() as client:
-            outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])
-            assert told(outcomes) == ["a", "UsageError", "c"]
-            assert client._connection.session.in_flight == 0
-
-    run(main())
+    async with Server().opened() as client:
+        outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])
+        assert told(outcomes) == ["a", "UsageError", "c"]
+        assert client._connection.session.in_flight == 0
 
 
-def test_the_end_of_the_connection_fails_each() -> None:
+async def test_the_end_of_the_connection_fails_each() -> None:
     """F-LIFE-7"""
-
-    async def main() -> None:
-        async with Server().opened() as client:
-            work = asyncio.ensure_future(client.call_tools(calls("never", "quick", "never")))
-            await asyncio.sleep(1)
-            client._connection.session.connection_lost(mcpclient.ConnectionLost("gone"))
-            assert told(await work) == ["ConnectionLost", "quick", "ConnectionLost"]
-
-    run(main())
+    async with Server().opened() as client:
+        work = asyncio.ensure_future(client.call_tools(calls("never", "quick", "never")))
+        await asyncio.sleep(1)
+        client._connection.session.connection_lost(mcpclient.ConnectionLost("gone"))
+        assert told(await work) == ["ConnectionLost", "quick", "ConnectionLost"]

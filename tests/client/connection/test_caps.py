@@ -13,6 +13,8 @@ from tests.client.scripted_server import ScriptedServer
 from tests.manager.fleet import Member
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 class Slow:
     """Answers each call after some seconds, and counts those at once. ``fails``: so many calls."""
@@ -222,7 +224,7 @@ def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
     ],
     ids=str,
 )
-def test_failures_are_those_of_the_server(
+async def test_failures_are_those_of_the_server(
     answer: Any, is_failure: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-MANY-19: a tool that fails, and a call that is wrong, say that the server answers."""
@@ -232,24 +234,21 @@ def test_failures_are_those_of_the_server(
             raise answer
         return answer
 
-    async def main() -> None:
-        server = ScriptedServer({"tools/call": made})
-        async with server.client(limits=ServerLimits(breaker=1), timeout=3) as client:
-            if isinstance(answer, HttpError):
-
-                async def fail(*_: Any) -> Any:
-                    raise answer
-
-                monkeypatch.setattr(client._connection.session, "answer_to", fail)
-            for _ in range(2):
-                with pytest.raises(Exception) as raised:  # noqa: PT011
-                    await client.call_tool("x", raise_on_error=True)
-            assert raised.type is (ServerUnavailable if is_failure else type_of(answer))
-
     def type_of(answer: Any) -> type:
         return ToolError if isinstance(answer, dict) else type(answer)
 
-    run(main())
+    server = ScriptedServer({"tools/call": made})
+    async with server.client(limits=ServerLimits(breaker=1), timeout=3) as client:
+        if isinstance(answer, HttpError):
+
+            async def fail(*_: Any) -> Any:
+                raise answer
+
+            monkeypatch.setattr(client._connection.session, "answer_to", fail)
+        for _ in range(2):
+            with pytest.raises(Exception) as raised:  # noqa: PT011
+                await client.call_tool("x", raise_on_error=True)
+        assert raised.type is (ServerUnavailable if is_failure else type_of(answer))
 
 
 def test_a_call_with_hooks_and_one_as_a_task_are_capped_once() -> None:
@@ -295,33 +294,29 @@ def test_timeouts_of_tools_by_pattern() -> None:
     used(slow, use, timeouts=timeouts)
 
 
-def test_reconnecting_resets_no_count() -> None:
+async def test_reconnecting_resets_no_count() -> None:
     """F-MANY-19: of a client; and of a manager, which has a count for each server."""
-
-    async def main() -> None:
-        slow = Slow(seconds=0)
-        limits = ServerLimits(per_minute=2)
-        client = slow.server.client(limits=limits, name="demo")
-        async with client:
-            await client.call_tools([("x", None)] * 2)
-        async with client:
-            with pytest.raises(CallTimeout, match="per_minute"):
-                await client.call_tool("x", timeout=10)
-        members = {"a": Member("x"), "b": Member("x")}
-        manager = Manager(dict(members), limits=limits)
-        for _ in range(2):
-            async with manager:
-                await manager.call_tool("a__x")
-                await manager.disconnect("a")
-                await manager.connect("a")
+    slow = Slow(seconds=0)
+    limits = ServerLimits(per_minute=2)
+    client = slow.server.client(limits=limits, name="demo")
+    async with client:
+        await client.call_tools([("x", None)] * 2)
+    async with client:
+        with pytest.raises(CallTimeout, match="per_minute"):
+            await client.call_tool("x", timeout=10)
+    members = {"a": Member("x"), "b": Member("x")}
+    manager = Manager(dict(members), limits=limits)
+    for _ in range(2):
         async with manager:
-            for _ in range(2):
-                await manager.call_tool("b__x")
-            with pytest.raises(CallTimeout, match="per_minute"):
-                await manager.call_tool("a__x", timeout=10)
-        assert len(members["a"].calls) == len(members["b"].calls) == 2
-
-    run(main())
+            await manager.call_tool("a__x")
+            await manager.disconnect("a")
+            await manager.connect("a")
+    async with manager:
+        for _ in range(2):
+            await manager.call_tool("b__x")
+        with pytest.raises(CallTimeout, match="per_minute"):
+            await manager.call_tool("a__x", timeout=10)
+    assert len(members["a"].calls) == len(members["b"].calls) == 2
 
 
 def test_another_event_loop_is_not_held_up_by_calls_of_one_that_has_ended() -> None:

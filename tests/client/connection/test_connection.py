@@ -6,7 +6,7 @@ import asyncio
 import gc
 import sys
 import weakref
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Callable
@@ -37,7 +37,6 @@ from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
-from tests.support.virtual_time import run
 
 STDIO = [
     sys.executable,
@@ -47,7 +46,7 @@ STDIO = [
 ]
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
 def client_of(server: McpServer, **options: Any) -> Client:
@@ -87,101 +86,77 @@ def methods(server: HttpServer) -> list[str]:
     ]
 
 
-def test_the_verdict_is_remembered_for_the_next_connection() -> None:
+async def test_the_verdict_is_remembered_for_the_next_connection() -> None:
     """F-LIFE-3"""
-
-    async def main() -> None:
-        async with http(StreamableEndpoint(McpServer()).routes) as server:
-            for _ in range(2):
-                async with Client(str(server.url())):
-                    pass
-            assert methods(server).count("server/discover") == 1
-            assert methods(server).count("initialize") == 2
-
-    run(main())
+    async with http(StreamableEndpoint(McpServer()).routes) as server:
+        for _ in range(2):
+            async with Client(str(server.url())):
+                pass
+        assert methods(server).count("server/discover") == 1
+        assert methods(server).count("initialize") == 2
 
 
-def test_a_pinned_version_is_no_verdict() -> None:
+async def test_a_pinned_version_is_no_verdict() -> None:
     """F-LIFE-3: the next client is to have the newest version again."""
-
-    async def main() -> None:
-        async with http(StreamableEndpoint(McpServer("both")).routes) as server:
-            async with Client(str(server.url()), protocol_version="2025-06-18") as client:
-                assert client.protocol_version == "2025-06-18"
-            async with Client(str(server.url())) as client:
-                assert client.protocol_version == "2026-07-28"
-
-    run(main())
+    async with http(StreamableEndpoint(McpServer("both")).routes) as server:
+        async with Client(str(server.url()), protocol_version="2025-06-18") as client:
+            assert client.protocol_version == "2025-06-18"
+        async with Client(str(server.url())) as client:
+            assert client.protocol_version == "2026-07-28"
 
 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55])
-def test_cancelling_a_connect_leaves_nothing(turns: int) -> None:
+async def test_cancelling_a_connect_leaves_nothing(turns: int) -> None:
     """F-LIFE-5: at whichever turn of the loop; the guard of the suite looks for what is left."""
     routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
-
-    async def main() -> None:
-        async with http(routes) as server:
-            client = Client(str(server.url()))
-            connecting = asyncio.ensure_future(client.connect())
-            for _ in range(turns):
-                await asyncio.sleep(0)
-            connecting.cancel()
-            await asyncio.wait({connecting})
-            assert connecting.cancelled() or client.is_connected
-            await client.close()
-
-    run(main())
-
-
-def test_closing_while_it_connects_ends_that() -> None:
-    """F-LIFE-5: in any order."""
-
-    async def main() -> None:
-        async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
-            client = Client(str(server.url()))
-            connecting = asyncio.ensure_future(client.connect())
-            await asyncio.sleep(1)
-            await client.close()
-            with pytest.raises(ClientClosed):
-                await connecting
-            assert now() == 1
-            assert not client.is_connected
-
-    run(main())
-
-
-def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
-    """F-LIFE-5"""
-    server = McpServer()
-
-    async def main() -> None:
-        client = client_of(server)
-        await asyncio.gather(*(client.connect() for _ in range(10)))
-        await client.connect()
-        assert server.received_methods().count("initialize") == 1
+    async with http(routes) as server:
+        client = Client(str(server.url()))
+        connecting = asyncio.ensure_future(client.connect())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        connecting.cancel()
+        await asyncio.wait({connecting})
+        assert connecting.cancelled() or client.is_connected
         await client.close()
 
-    run(main())
+
+async def test_closing_while_it_connects_ends_that() -> None:
+    """F-LIFE-5: in any order."""
+    async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
+        client = Client(str(server.url()))
+        connecting = asyncio.ensure_future(client.connect())
+        await asyncio.sleep(1)
+        await client.close()
+        with pytest.raises(ClientClosed):
+            await connecting
+        assert now() == 1
+        assert not client.is_connected
 
 
-def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
+async def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
+    """F-LIFE-5"""
+    server = McpServer()
+    client = client_of(server)
+    await asyncio.gather(*(client.connect() for _ in range(10)))
+    await client.connect()
+    assert server.received_methods().count("initialize") == 1
+    await client.close()
+
+
+async def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
     """F-LIFE-5"""
     server = McpServer()
     server.answers["initialize"] = refusing(-32603, "not today")
-
-    async def main() -> None:
-        client = client_of(server)
-        with pytest.raises(PeerError, match="not today"):
-            await client.connect()
-        server.answers.clear()
-        for _ in range(2):
-            await client.connect()
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-            await client.close()
-        with pytest.raises(ClientClosed):
-            await client.ping()
-
-    run(main())
+    client = client_of(server)
+    with pytest.raises(PeerError, match="not today"):
+        await client.connect()
+    server.answers.clear()
+    for _ in range(2):
+        await client.connect()
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        await client.close()
+    with pytest.raises(ClientClosed):
+        await client.ping()
 
 
 # Expired sessions
@@ -192,25 +167,21 @@ def expiring() -> tuple[StreamableEndpoint, McpServer]:
     return StreamableEndpoint(server, session="one"), server
 
 
-def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
+async def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
     """F-HTTP-6: and each call is repeated once."""
     service, server = expiring()
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            web.requests.clear()
-            calls = (client.call_tool("echo", {"text": str(number)}) for number in range(20))
-            results = await asyncio.gather(*calls)
-            assert [result.text for result in results] == [str(number) for number in range(20)]
-            assert methods(web).count("initialize") == 1
-            assert methods(web).count("tools/call") == 40
-            assert len(server.messages("tools/call")) == 20
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        web.requests.clear()
+        calls = (client.call_tool("echo", {"text": str(number)}) for number in range(20))
+        results = await asyncio.gather(*calls)
+        assert [result.text for result in results] == [str(number) for number in range(20)]
+        assert methods(web).count("initialize") == 1
+        assert methods(web).count("tools/call") == 40
+        assert len(server.messages("tools/call")) == 20
 
 
-def test_a_session_that_expires_at_once_again_is_an_error() -> None:
+async def test_a_session_that_expires_at_once_again_is_an_error() -> None:
     """F-HTTP-6: repeated once, not for ever."""
     service, _ = expiring()
 
@@ -220,19 +191,16 @@ def test_a_session_that_expires_at_once_again_is_an_error() -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": refuse_calls}
-        async with http(routes) as web, Client(str(web.url())) as client:
-            with pytest.raises(SessionExpired):
-                await client.call_tool("echo", {"text": "x"})
-            assert methods(web).count("tools/call") == 2
-            assert methods(web).count("initialize") == 2
-            await client.ping()
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": refuse_calls}
+    async with http(routes) as web, Client(str(web.url())) as client:
+        with pytest.raises(SessionExpired):
+            await client.call_tool("echo", {"text": "x"})
+        assert methods(web).count("tools/call") == 2
+        assert methods(web).count("initialize") == 2
+        await client.ping()
 
 
-def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
+async def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
     """F-HTTP-6: twenty calls do not try twenty times."""
     service, _ = expiring()
 
@@ -242,82 +210,63 @@ def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            web.routes["POST /mcp"] = refuse
-            web.requests.clear()
-            calls = (client.call_tool("echo", {"text": "x"}) for _ in range(20))
-            errors = await asyncio.gather(*calls, return_exceptions=True)
-            assert all(isinstance(error, HttpError) for error in errors)
-            assert methods(web).count("initialize") == 1
-            web.routes["POST /mcp"] = service.post
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        web.routes["POST /mcp"] = refuse
+        web.requests.clear()
+        calls = [client.call_tool("echo", {"text": "x"}) for number in range(20)]
+        errors = await asyncio.gather(*calls, return_exceptions=True)
+        assert all(isinstance(error, HttpError) for error in errors)
+        assert methods(web).count("initialize") == 1
+        web.routes["POST /mcp"] = service.post
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
 
-def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
+async def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
     """F-HTTP-6, F-LIFE-1"""
     service = StreamableEndpoint(McpServer(version="2025-12-24"), session="one")
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
 
-def test_a_renewed_session_is_offered_the_revision_of_the_one_before() -> None:
+async def test_a_renewed_session_is_offered_the_revision_of_the_one_before() -> None:
     """F-HTTP-6, F-LIFE-1: which is the one obeyed so far, and without another probe."""
     server = McpServer(version="2025-06-18")
     service = StreamableEndpoint(server, session="one")
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            web.requests.clear()
-            await client.ping()
-            opening = ["initialize", "GET", "notifications/initialized"]
-            assert methods(web) == ["ping", *opening, "ping"]
-            assert client.protocol_version == "2025-06-18"
-        offers = [message["params"] for message in server.messages("initialize")]
-        assert [offer["protocolVersion"] for offer in offers] == ["2025-11-25", "2025-06-18"]
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        web.requests.clear()
+        await client.ping()
+        opening = ["initialize", "GET", "notifications/initialized"]
+        assert methods(web) == ["ping", *opening, "ping"]
+        assert client.protocol_version == "2025-06-18"
+    offers = [message["params"] for message in server.messages("initialize")]
+    assert [offer["protocolVersion"] for offer in offers] == ["2025-11-25", "2025-06-18"]
 
 
-def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
+async def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
     """F-HTTP-6, F-LIFE-1: the server may have been replaced by one of an unknown revision."""
     service, server = expiring()
-
-    async def main() -> None:
-        async with http(service.routes) as web:
-            client = await Client(str(web.url()), strict_version=True)
-            service.session, server.version = "two", "2025-12-24"
-            with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
-                await client.ping()
-            await client.close()
-
-    run(main())
+    async with http(service.routes) as web:
+        client = await Client(str(web.url()), strict_version=True)
+        service.session, server.version = "two", "2025-12-24"
+        with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
+            await client.ping()
+        await client.close()
 
 
-def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
+async def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
     """F-HTTP-6, F-HTTP-4"""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            await client.ping()
-            await asyncio.sleep(1)
-            assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == [
-                "one",
-                "two",
-            ]
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        await client.ping()
+        await asyncio.sleep(1)
+        assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == [
+            "one",
+            "two",
+        ]
 
 
 # stdio
@@ -325,14 +274,6 @@ def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
 
 def spawn(*arguments: str, **options: Any) -> Client:
     return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
-
-
-def on_stdio(work: Callable[[Client], Awaitable[None]], *arguments: str, **options: Any) -> None:
-    async def main() -> None:
-        async with spawn(*arguments, **options) as client:
-            await work(client)
-
-    asyncio.run(main())
 
 
 async def use(client: Client) -> None:
@@ -344,29 +285,34 @@ async def use(client: Client) -> None:
     [((), 1), (("--on-probe", "exit"), 2), (("--era", "both"), 1), (("--era", "stateless"), 1)],
     ids=["rejects the probe", "exits on the probe", "both eras", "stateless"],
 )
-def test_a_server_process_is_connected_to_in_its_era(
+@pytest.mark.real_time
+async def test_a_server_process_is_connected_to_in_its_era(
     behaviour: tuple[str, ...], starts: int, tmp_path: Path
 ) -> None:
     """F-LIFE-3: a second process is started only if the first has exited."""
     log = tmp_path / "log"
-    on_stdio(use, *behaviour, "--log", str(log))
+    async with spawn(*behaviour, "--log", str(log)) as client:
+        await use(client)
     lines = log.read_text().split("\n")
     assert lines.count("start") == starts
     assert lines.count("server/discover") == 1
 
 
-def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
+@pytest.mark.real_time
+async def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> None:
     """F-LIFE-3: a reconnect does not probe again, so nothing exits either."""
     log = tmp_path / "log"
     for _ in range(2):
-        on_stdio(use, "--on-probe", "exit", "--log", str(log))
+        async with spawn("--on-probe", "exit", "--log", str(log)) as client:
+            await use(client)
     lines = log.read_text().split("\n")
     assert lines.count("start") == 3
     assert lines.count("server/discover") == 1
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
+async def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
     tmp_path: Path, era: str
 ) -> None:
     """F-LIFE-3, F-STD-7, F-MANY-20: twice, as the probe may be to blame; later once each time.
@@ -385,24 +331,21 @@ def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
         with pytest.raises(ProcessExited, match="no database"):
             await client()
 
-    async def main() -> None:
-        crash.touch()
+    crash.touch()
+    await fail()
+    assert log.read_text().split() == ["start", "start"]
+    assert len(lines) == 2 and lines[1] == "no database"
+    crash.unlink()
+    async with client() as connected:
+        await use(connected)
+    crash.touch()
+    for _ in range(4):
         await fail()
-        assert log.read_text().split() == ["start", "start"]
-        assert len(lines) == 2 and lines[1] == "no database"
-        crash.unlink()
-        async with client() as connected:
-            await use(connected)
-        crash.touch()
-        for _ in range(4):
-            await fail()
-            assert log.read_text().split() == ["start"]
-            assert len(lines) == 2
-        crash.unlink()
-        async with client() as connected:
-            await use(connected)
-
-    asyncio.run(main())
+        assert log.read_text().split() == ["start"]
+        assert len(lines) == 2
+    crash.unlink()
+    async with client() as connected:
+        await use(connected)
 
 
 def test_a_command_that_is_not_there_is_named() -> None:
@@ -411,12 +354,11 @@ def test_a_command_that_is_not_there_is_named() -> None:
         asyncio.run(Client(["no-such-server"]).connect())
 
 
-def test_a_client_reconnects_to_a_server_process_that_died() -> None:
+@pytest.mark.real_time
+async def test_a_client_reconnects_to_a_server_process_that_died() -> None:
     """F-LIFE-5, F-LIFE-7: when told to."""
-
     closed: list[McpError | None] = []
-
-    async def work(client: Client) -> None:
+    async with spawn(on_close=closed.append) as client:
         with pytest.raises(ProcessExited):
             await client.call_tool("die", {"code": 3, "stderr": "bye"})
         assert not client.is_connected
@@ -426,16 +368,14 @@ def test_a_client_reconnects_to_a_server_process_that_died() -> None:
         await use(client)
         (lost,) = closed
         assert isinstance(lost, ProcessExited) and lost.exit_code == 3
-
-    on_stdio(work, on_close=closed.append)
     assert closed[1:] == [None]
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("turns", range(10))
-def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
+async def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
     """F-LIFE-5: at whichever turn of the loop, also while what is left of the earlier one goes."""
-
-    async def work(client: Client) -> None:
+    async with spawn() as client:
         with pytest.raises(ProcessExited):
             await client.call_tool("die", {"code": 3})
         connecting = asyncio.ensure_future(client.connect())
@@ -449,86 +389,68 @@ def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
             assert isinstance(connecting.exception(), ClientClosed)
             assert not client.is_connected
 
-    on_stdio(work)
-
 
 # Keep-alive
 
 
-def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
+async def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
     """F-LIFE-8"""
     server = McpServer()
     closed: list[McpError | None] = []
-
-    async def main() -> None:
-        async with client_of(server, keep_alive=10, on_close=closed.append) as client:
-            await asyncio.sleep(35)
-            assert len(server.messages("ping")) == 3
-            server.answers["ping"] = refusing(-32601, "what?")
-            await asyncio.sleep(20)
-            assert client.is_connected
-            server.receive = lambda message, send: None  # type: ignore[method-assign]
-            await asyncio.sleep(20)
-            assert not client.is_connected
-            assert isinstance(closed[0], CallTimeout)
-        assert len(closed) == 1
-
-    run(main())
+    async with client_of(server, keep_alive=10, on_close=closed.append) as client:
+        await asyncio.sleep(35)
+        assert len(server.messages("ping")) == 3
+        server.answers["ping"] = refusing(-32601, "what?")
+        await asyncio.sleep(20)
+        assert client.is_connected
+        server.receive = lambda message, send: None  # type: ignore[method-assign]
+        await asyncio.sleep(20)
+        assert not client.is_connected
+        assert isinstance(closed[0], CallTimeout)
+    assert len(closed) == 1
 
 
-def test_the_stateless_era_has_no_ping() -> None:
+async def test_the_stateless_era_has_no_ping() -> None:
     """F-LIFE-8"""
     server = McpServer("stateless")
-
-    async def main() -> None:
-        async with client_of(server, keep_alive=10):
-            await asyncio.sleep(100)
-            assert server.received_methods() == ["server/discover"]
-
-    run(main())
+    async with client_of(server, keep_alive=10):
+        await asyncio.sleep(100)
+        assert server.received_methods() == ["server/discover"]
 
 
-def test_closing_ends_the_pings() -> None:
+async def test_closing_ends_the_pings() -> None:
     """F-LIFE-8: no timer outlives the connection, nor keeps it in memory."""
     server = McpServer()
-
-    async def main() -> None:
-        client = await client_of(server, keep_alive=10)
-        await client.close()
-        connection = weakref.ref(client._connection)
-        del client
-        await asyncio.sleep(1)
-        gc.collect()
-        assert connection() is None
-        await asyncio.sleep(100)
-        assert server.messages("ping") == []
-
-    run(main())
+    client = await client_of(server, keep_alive=10)
+    await client.close()
+    connection = weakref.ref(client._connection)
+    del client
+    await asyncio.sleep(1)
+    gc.collect()
+    assert connection() is None
+    await asyncio.sleep(100)
+    assert server.messages("ping") == []
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
-def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
+async def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
     """F-LIFE-8: as many pings as before the loss, or before the session was renewed."""
     server = McpServer()
-
-    async def main() -> None:
-        async with client_of(server, keep_alive=10) as client:
-            await asyncio.sleep(5)
-            if is_lost:
-                client._connection.session.connection_lost(ConnectionLost("gone"))
-                await client.connect()
-            else:
-                await client._connection.renew(client._connection.generation)
-            await asyncio.sleep(31)
-            assert len(server.messages("ping")) == 3
-
-    run(main())
+    async with client_of(server, keep_alive=10) as client:
+        await asyncio.sleep(5)
+        if is_lost:
+            client._connection.session.connection_lost(ConnectionLost("gone"))
+            await client.connect()
+        else:
+            await client._connection.renew(client._connection.generation)
+        await asyncio.sleep(31)
+        assert len(server.messages("ping")) == 3
 
 
 # Events
 
 
-def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
+async def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
     """F-API-20"""
     closed: list[McpError | None] = []
 
@@ -536,17 +458,14 @@ def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
         await asyncio.sleep(1)
         closed.append(error)
 
-    async def main() -> None:
-        client = await client_of(McpServer(), on_close=on_close)
-        await client.close()
-        assert closed == [None]
-        await client.close()
-        assert closed == [None]
-
-    run(main())
+    client = await client_of(McpServer(), on_close=on_close)
+    await client.close()
+    assert closed == [None]
+    await client.close()
+    assert closed == [None]
 
 
-def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
+async def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
     """F-AUDIT-1, F-API-23: hooks that watch see it, and the log has its line."""
     seen: list[str] = []
 
@@ -559,43 +478,36 @@ def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
         def session_observer(self, describe: Callable[[], Any]) -> Observer:
             return Observer()
 
-    async def main() -> None:
-        log = tmp_path / "calls.jsonl"
-        options = {"limits": ServerLimits(at_once=1), "audit": log}
-        for each in (options, {"limits": None}):
-            client = await client_of(McpServer(), around=[Watching()], **each)
-            await client.ping()
-            assert client._connection.session.deadlines.wait_reason is None
-            await client.close()
-        assert [line.record["kind"] for line in read_log(log)] == ["start"]
-
-    run(main())
+    log = tmp_path / "calls.jsonl"
+    options = {"limits": ServerLimits(at_once=1), "audit": log}
+    for each in (options, {"limits": None}):
+        client = await client_of(McpServer(), around=[Watching()], **each)
+        await client.ping()
+        assert client._connection.session.deadlines.wait_reason is None
+        await client.close()
+    assert [line.record["kind"] for line in read_log(log)] == ["start"]
     assert seen == ["connect 2025-11-25", "ping"] * 2
 
 
 # What is declared, and who else follows the connection
 
 
-def test_what_outlasts_a_connection_restores_it() -> None:
+async def test_what_outlasts_a_connection_restores_it() -> None:
     """F-API-14: but not what the caller has closed."""
     server = McpServer()
-
-    async def main() -> None:
-        client = await client_of(server)
-        inner = client._connection
+    client = await client_of(server)
+    inner = client._connection
+    await inner.restore()
+    assert server.received_methods().count("initialize") == 1
+    inner.session.connection_lost(ConnectionLost("gone"))
+    await inner.restore()
+    assert server.received_methods().count("initialize") == 2
+    await client.close()
+    with pytest.raises(ClientClosed):
         await inner.restore()
-        assert server.received_methods().count("initialize") == 1
-        inner.session.connection_lost(ConnectionLost("gone"))
-        await inner.restore()
-        assert server.received_methods().count("initialize") == 2
-        await client.close()
-        with pytest.raises(ClientClosed):
-            await inner.restore()
-
-    run(main())
 
 
-def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
+async def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
     """F-LIFE-5, F-LIFE-7: else the end of the connection before would be that of the new one."""
     server = McpServer()
 
@@ -604,60 +516,50 @@ def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
             server.receive(message, end.send)
         await asyncio.sleep(0.5)
 
-    async def main() -> None:
-        client = await Client(InProcessTransport(serve))
-        closing = asyncio.ensure_future(client.close())
-        await asyncio.sleep(0.1)
-        await client.connect()
-        assert now() == 0.5
-        await closing
-        await asyncio.sleep(10)
-        await use(client)
-        await client.close()
-
-    run(main())
+    client = await Client(InProcessTransport(serve))
+    closing = asyncio.ensure_future(client.close())
+    await asyncio.sleep(0.1)
+    await client.connect()
+    assert now() == 0.5
+    await closing
+    await asyncio.sleep(10)
+    await use(client)
+    await client.close()
 
 
-def test_the_log_level_is_asked_for_again_in_another_session() -> None:
+async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
     """F-API-6, F-LIFE-7: as subscriptions are; a server that refuses it harms no call."""
     service, server = expiring()
 
     def levels() -> list[Any]:
         return [message["params"]["level"] for message in server.messages("logging/setLevel")]
 
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            await client.set_log_level("warning")
-            service.session = "two"
-            await client.call_tool("echo", {"text": "x"})
-            assert levels() == ["warning"] * 2
-            client._connection.session.connection_lost(ConnectionLost("gone"))
-            await client.connect()
-            assert levels() == ["warning"] * 3
-            server.answers["logging/setLevel"] = refusing(-32601, "Method not found")
-            await client.close()
-            await client.connect()
-            await client.call_tool("echo", {"text": "x"})
-            with pytest.raises(PeerError):
-                await client.set_log_level("debug")
-            assert levels() == ["warning"] * 4 + ["debug"]
-            assert client._connection.session.log_level == "warning"
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        await client.set_log_level("warning")
+        service.session = "two"
+        await client.call_tool("echo", {"text": "x"})
+        assert levels() == ["warning"] * 2
+        client._connection.session.connection_lost(ConnectionLost("gone"))
+        await client.connect()
+        assert levels() == ["warning"] * 3
+        server.answers["logging/setLevel"] = refusing(-32601, "Method not found")
+        await client.close()
+        await client.connect()
+        await client.call_tool("echo", {"text": "x"})
+        with pytest.raises(PeerError):
+            await client.set_log_level("debug")
+        assert levels() == ["warning"] * 4 + ["debug"]
+        assert client._connection.session.log_level == "warning"
 
 
-def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
+async def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
     """F-AUTH-13"""
     service = StreamableEndpoint(McpServer(), session="s", listens=True)
-
-    async def main() -> None:
-        async with http(service.routes) as server:
-            async with Client(str(server.url()), auth="secret"):
-                pass
-            for request in server.requests:
-                assert request.headers["authorization"] == "Bearer secret"
-
-    run(main())
+    async with http(service.routes) as server:
+        async with Client(str(server.url()), auth="secret"):
+            pass
+        for request in server.requests:
+            assert request.headers["authorization"] == "Bearer secret"
 
 
 class Vanishing(InProcessTransport):
@@ -670,7 +572,7 @@ class Vanishing(InProcessTransport):
             self._receiver.connection_lost(ConnectionLost("gone at once"))
 
 
-def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
+async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
     """F-LIFE-7: who connects learns of it; nobody else would be told."""
     server = McpServer()
 
@@ -678,31 +580,24 @@ def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
         async for message in end:
             server.receive(message, end.send)
 
-    async def main() -> None:
-        client = Client(Vanishing(serve))
-        with pytest.raises(ConnectionLost, match="gone at once"):
-            await client.connect()
-        assert not client.is_connected
-
-    run(main())
+    client = Client(Vanishing(serve))
+    with pytest.raises(ConnectionLost, match="gone at once"):
+        await client.connect()
+    assert not client.is_connected
 
 
-def test_aborting_ends_what_is_still_being_made() -> None:
+async def test_aborting_ends_what_is_still_being_made() -> None:
     """F-LIFE-5: as a finalizer does."""
-
-    async def main() -> None:
-        async with http({"POST /mcp": stall}) as server:
-            client = Client(str(server.url()))
-            connecting = asyncio.ensure_future(client.connect())
-            await asyncio.sleep(1)
-            assert server.open_connections == 1
-            client._connection.abort()
-            await asyncio.sleep(1)
-            assert server.open_connections == 0
-            connecting.cancel()
-            await asyncio.wait({connecting})
-
-    run(main())
+    async with http({"POST /mcp": stall}) as server:
+        client = Client(str(server.url()))
+        connecting = asyncio.ensure_future(client.connect())
+        await asyncio.sleep(1)
+        assert server.open_connections == 1
+        client._connection.abort()
+        await asyncio.sleep(1)
+        assert server.open_connections == 0
+        connecting.cancel()
+        await asyncio.wait({connecting})
 
 
 def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
@@ -751,30 +646,24 @@ for line in sys.stdin:
 """
 
 
-def test_what_a_server_writes_about_the_probe_is_not_shown() -> None:
+@pytest.mark.real_time
+async def test_what_a_server_writes_about_the_probe_is_not_shown() -> None:
     """F-STD-4, F-LIFE-3: it is about a request that only this client has ever made."""
     lines: list[str] = []
-
-    async def main() -> None:
-        command = [sys.executable, "-c", COMPLAINING]
-        async with Client(command, stderr=lines.append, stop_ladder=QUICK) as client:
-            assert client.protocol_version == "2025-11-25"
-            assert lines == ["ready"]
-            assert "see the manual" in client._connection.session.transport.stderr_tail
-
-    asyncio.run(main())
+    command = [sys.executable, "-c", COMPLAINING]
+    async with Client(command, stderr=lines.append, stop_ladder=QUICK) as client:
+        assert client.protocol_version == "2025-11-25"
+        assert lines == ["ready"]
+        assert "see the manual" in client._connection.session.transport.stderr_tail
 
 
-def test_what_a_server_writes_that_ends_at_the_probe_is_shown() -> None:
+@pytest.mark.real_time
+async def test_what_a_server_writes_that_ends_at_the_probe_is_shown() -> None:
     """F-STD-7: it may say why."""
     lines: list[str] = []
-
-    async def main() -> None:
-        command = [sys.executable, "-c", COMPLAINING + "\n", "dies"]
-        with pytest.raises(ProcessExited):
-            await Client(
-                command, stderr=lines.append, stop_ladder=QUICK, protocol_version="2026-07-28"
-            ).connect()
-
-    asyncio.run(main())
+    command = [sys.executable, "-c", COMPLAINING + "\n", "dies"]
+    with pytest.raises(ProcessExited):
+        await Client(
+            command, stderr=lines.append, stop_ladder=QUICK, protocol_version="2026-07-28"
+        ).connect()
     assert lines == ["ready", "invalid", "method", "  server/discover", "  see the manual"]

@@ -22,9 +22,8 @@ from tests.client.connection.test_connection import http, methods
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
 def refusal(message: str, code: int = -32000, request_id: Any = None) -> bytes:
@@ -51,44 +50,36 @@ LOST = [
 
 @pytest.mark.parametrize("json_answers", [True, False])
 @pytest.mark.parametrize("body", LOST)
-def test_a_refusal_that_speaks_of_the_session_begins_another(
+async def test_a_refusal_that_speaks_of_the_session_begins_another(
     body: bytes, json_answers: bool
 ) -> None:
     """F-HTTP-6: one for twenty calls, each of which is repeated once."""
     server = McpServer()
     service = StreamableEndpoint(server, session="one", json=json_answers)
     service.refusal = (400, body)
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            web.requests.clear()
-            await asyncio.gather(*(use(client) for _ in range(20)))
-            assert methods(web).count("initialize") == 1
-            assert methods(web).count("tools/call") == 40
-            assert len(server.messages("tools/call")) == 20
-            assert client.is_connected
-
-    run(main())
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        web.requests.clear()
+        await asyncio.gather(*(use(client) for _ in range(20)))
+        assert methods(web).count("initialize") == 1
+        assert methods(web).count("tools/call") == 40
+        assert len(server.messages("tools/call")) == 20
+        assert client.is_connected
 
 
-def test_a_refusal_on_the_channel_begins_another_session() -> None:
+async def test_a_refusal_on_the_channel_begins_another_session() -> None:
     """F-HTTP-6, F-HTTP-4: with the next call."""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)
     service.refusal = (400, LOST[0])
     errors: list[McpError] = []
-
-    async def main() -> None:
-        options: dict[str, Any] = {"on_error": errors.append, "protocol_version": "2025-11-25"}
-        async with http(service.routes) as web, Client(str(web.url()), **options) as client:
-            service.session = "two"
-            web.drop_connections()
-            await asyncio.sleep(10)
-            assert [type(error) for error in errors] == [SessionExpired]
-            await use(client)
-            assert methods(web).count("initialize") == 2
-
-    run(main())
+    options: dict[str, Any] = {"on_error": errors.append, "protocol_version": "2025-11-25"}
+    async with http(service.routes) as web, Client(str(web.url()), **options) as client:
+        service.session = "two"
+        web.drop_connections()
+        await asyncio.sleep(10)
+        assert [type(error) for error in errors] == [SessionExpired]
+        await use(client)
+        assert methods(web).count("initialize") == 2
 
 
 @pytest.mark.parametrize(
@@ -102,7 +93,7 @@ def test_a_refusal_on_the_channel_begins_another_session() -> None:
         (500, LOST[0]),
     ],
 )
-def test_other_refusals_are_errors(status: int, body: bytes) -> None:
+async def test_other_refusals_are_errors(status: int, body: bytes) -> None:
     """F-HTTP-6: what is wrong with a request is no reason to repeat it."""
     service = StreamableEndpoint(McpServer(), session="one")
 
@@ -112,18 +103,15 @@ def test_other_refusals_are_errors(status: int, body: bytes) -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": refuse}
-        async with http(routes) as web, Client(str(web.url())) as client:
-            with pytest.raises((HttpError, PeerError)):
-                await use(client)
-            assert methods(web).count("tools/call") == 1
-            assert methods(web).count("initialize") == 1
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": refuse}
+    async with http(routes) as web, Client(str(web.url())) as client:
+        with pytest.raises((HttpError, PeerError)):
+            await use(client)
+        assert methods(web).count("tools/call") == 1
+        assert methods(web).count("initialize") == 1
 
 
-def test_a_session_that_never_worked_is_not_lost() -> None:
+async def test_a_session_that_never_worked_is_not_lost() -> None:
     """F-HTTP-6: the server has refused its first message, so another session is no cure."""
     service = StreamableEndpoint(McpServer(), session="one")
 
@@ -133,19 +121,16 @@ def test_a_session_that_never_worked_is_not_lost() -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": refuse}
-        async with http(routes) as web:
-            async with Client(str(web.url())) as client:
-                with pytest.raises((HttpError, PeerError)) as caught:
-                    await use(client)
-            assert not isinstance(caught.value, SessionExpired)
-            assert methods(web).count("initialize") == 1
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": refuse}
+    async with http(routes) as web:
+        async with Client(str(web.url())) as client:
+            with pytest.raises((HttpError, PeerError)) as caught:
+                await use(client)
+        assert not isinstance(caught.value, SessionExpired)
+        assert methods(web).count("initialize") == 1
 
 
-def test_a_session_that_is_refused_at_once_again_is_an_error() -> None:
+async def test_a_session_that_is_refused_at_once_again_is_an_error() -> None:
     """F-HTTP-6: repeated once, not for ever."""
     service = StreamableEndpoint(McpServer(), session="one")
 
@@ -155,140 +140,113 @@ def test_a_session_that_is_refused_at_once_again_is_an_error() -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": refuse}
-        async with http(routes) as web, Client(str(web.url())) as client:
-            with pytest.raises(SessionExpired, match="No valid session ID"):
-                await use(client)
-            assert methods(web).count("tools/call") == 2
-            assert methods(web).count("initialize") == 2
-
-    run(main())
+    routes = {**service.routes, "POST /mcp": refuse}
+    async with http(routes) as web, Client(str(web.url())) as client:
+        with pytest.raises(SessionExpired, match="No valid session ID"):
+            await use(client)
+        assert methods(web).count("tools/call") == 2
+        assert methods(web).count("initialize") == 2
 
 
-def test_a_session_that_can_not_be_renewed_is_no_connection() -> None:
+async def test_a_session_that_can_not_be_renewed_is_no_connection() -> None:
     """F-HTTP-6: connecting again is what cures it then."""
     service = StreamableEndpoint(McpServer(), session="one")
     service.refusal = (400, LOST[0])
-
-    async def main() -> None:
-        async with http(service.routes) as web, Client(str(web.url())) as client:
-            service.session = "two"
-            web.routes["POST /mcp"] = answer_with(400, {}, LOST[0])
-            with pytest.raises((HttpError, PeerError)):
-                await use(client)
-            assert not client.is_connected
-            web.routes["POST /mcp"] = service.post
-            await client.connect()
-            assert client.is_connected
+    async with http(service.routes) as web, Client(str(web.url())) as client:
+        service.session = "two"
+        web.routes["POST /mcp"] = answer_with(400, {}, LOST[0])
+        with pytest.raises((HttpError, PeerError)):
             await use(client)
-
-    run(main())
+        assert not client.is_connected
+        web.routes["POST /mcp"] = service.post
+        await client.connect()
+        assert client.is_connected
+        await use(client)
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_a_server_that_refuses_connections_is_not_connected(era: str) -> None:
+async def test_a_server_that_refuses_connections_is_not_connected(era: str) -> None:
     """F-HTTP-6, F-API-20: until it is there again, and connected to."""
     service = StreamableEndpoint(McpServer(era), session=None if era == "stateless" else "one")
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as web:
-            client = await Client(str(web.url()))
-            await use(client)
-        if service.session is not None:
-            service.session, service.refusal = "two", (400, LOST[0])
-        for _ in range(2):
-            with pytest.raises(NetworkError):
-                await client.list_tools()
+    async with HttpServer(service.routes) as web:
+        client = await Client(str(web.url()))
+        await use(client)
+    if service.session is not None:
+        service.session, service.refusal = "two", (400, LOST[0])
+    for _ in range(2):
+        with pytest.raises(NetworkError):
+            await client.list_tools()
+    assert not client.is_connected
+    for attempt in (client.connect, client.ping):
+        with pytest.raises(ConnectFailed):
+            await attempt()
         assert not client.is_connected
-        for attempt in (client.connect, client.ping):
-            with pytest.raises(ConnectFailed):
-                await attempt()
-            assert not client.is_connected
-        async with web:
-            await client.connect()
-            assert client.is_connected
-            await use(client)
-            await client.close()
-            await asyncio.sleep(50)
-            assert web.open_connections == 0
-
-    run(main())
+    async with web:
+        await client.connect()
+        assert client.is_connected
+        await use(client)
+        await client.close()
+        await asyncio.sleep(50)
+        assert web.open_connections == 0
 
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
-def test_a_call_finds_out_that_a_server_is_there_again(era: str) -> None:
+async def test_a_call_finds_out_that_a_server_is_there_again(era: str) -> None:
     """F-HTTP-6"""
     service = StreamableEndpoint(McpServer(era), session=None if era == "stateless" else "one")
     service.refusal = (400, LOST[0])
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as web:
-            client = await Client(str(web.url()))
-        with pytest.raises(NetworkError):
-            await client.ping()
-        assert not client.is_connected
-        service.session = None if era == "stateless" else "two"
-        async with web:
-            await use(client)
-            assert client.is_connected
-            await client.close()
-
-    run(main())
-
-
-def test_the_channel_notices_that_a_server_has_gone() -> None:
-    """F-HTTP-6, F-HTTP-4: without a call."""
-    service = StreamableEndpoint(McpServer(), listens=True)
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as web:
-            client = await Client(str(web.url()))
-            assert client.is_connected
-        await asyncio.sleep(5)
-        assert not client.is_connected
-        async with web:
-            await asyncio.sleep(60)
-            assert client.is_connected
-            await client.close()
-
-    run(main())
-
-
-def test_a_recorded_connection_knows_it_too() -> None:
-    """F-HTTP-6, F-SHOW-1"""
-    service = StreamableEndpoint(McpServer())
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as web:
-            client = await Client(str(web.url()), trace=lambda line: None)
-        with pytest.raises(NetworkError):
-            await client.ping()
-        assert not client.is_connected
+    async with HttpServer(service.routes) as web:
+        client = await Client(str(web.url()))
+    with pytest.raises(NetworkError):
+        await client.ping()
+    assert not client.is_connected
+    service.session = None if era == "stateless" else "two"
+    async with web:
+        await use(client)
+        assert client.is_connected
         await client.close()
 
-    run(main())
+
+async def test_the_channel_notices_that_a_server_has_gone() -> None:
+    """F-HTTP-6, F-HTTP-4: without a call."""
+    service = StreamableEndpoint(McpServer(), listens=True)
+    async with HttpServer(service.routes) as web:
+        client = await Client(str(web.url()))
+        assert client.is_connected
+    await asyncio.sleep(5)
+    assert not client.is_connected
+    async with web:
+        await asyncio.sleep(60)
+        assert client.is_connected
+        await client.close()
 
 
-def test_a_transport_of_ones_own_is_connected_again() -> None:
+async def test_a_recorded_connection_knows_it_too() -> None:
+    """F-HTTP-6, F-SHOW-1"""
+    service = StreamableEndpoint(McpServer())
+    async with HttpServer(service.routes) as web:
+        client = await Client(str(web.url()), trace=lambda line: None)
+    with pytest.raises(NetworkError):
+        await client.ping()
+    assert not client.is_connected
+    await client.close()
+
+
+async def test_a_transport_of_ones_own_is_connected_again() -> None:
     """F-HTTP-6, F-LIFE-5: there is only the one, so it is closed before it is opened."""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)
-
-    async def main() -> None:
-        async with HttpServer(service.routes) as web:
-            client = await Client(StreamableHttpTransport(web.url()))
-            await use(client)
-        with pytest.raises(NetworkError):
-            await client.ping()
-        assert not client.is_connected
-        web.requests.clear()
-        async with web:
-            await client.connect()
-            await use(client)
-            assert client.is_connected
-            assert methods(web).count("initialize") == 1
-            # The earlier session is ended first, and not the new one.
-            assert methods(web)[0] == "DELETE" and methods(web).count("DELETE") == 1
-            await client.close()
-
-    run(main())
+    async with HttpServer(service.routes) as web:
+        client = await Client(StreamableHttpTransport(web.url()))
+        await use(client)
+    with pytest.raises(NetworkError):
+        await client.ping()
+    assert not client.is_connected
+    web.requests.clear()
+    async with web:
+        await client.connect()
+        await use(client)
+        assert client.is_connected
+        assert methods(web).count("initialize") == 1
+        # The earlier session is ended first, and not the new one.
+        assert methods(web)[0] == "DELETE" and methods(web).count("DELETE") == 1
+        await client.close()

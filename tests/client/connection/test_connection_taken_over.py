@@ -15,9 +15,8 @@ from tests.client.connection.test_connection import http
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
-from tests.support.virtual_time import run
 
-pytestmark = pytest.mark.usefixtures("fresh_eras")
+pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 Routes = Mapping[str, Handler]
 
@@ -76,7 +75,7 @@ async def visit(server: HttpServer) -> Visit:
 
 
 @pytest.mark.parametrize(("first", "second"), itertools.permutations(SERVERS, 2))
-def test_another_server_costs_one_more_request_at_most(
+async def test_another_server_costs_one_more_request_at_most(
     first: str, second: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-LIFE-3: and is never a failure; nor is it remembered as the one that it replaced.
@@ -85,21 +84,17 @@ def test_another_server_costs_one_more_request_at_most(
     server of that kind is met again, which is what mostly answers so.
     """
     more = 2 if second in BY_STATUS else 1
-
-    async def main() -> None:
-        async with http(SERVERS[first]()) as server:
-            await visit(server)
-            server.routes = dict(SERVERS[second]())
-            taken_over = await visit(server)
-            again = await visit(server)
-        monkeypatch.setattr(Client, "_eras", EraMemory())
-        async with http(SERVERS[second]()) as server:
-            fresh = await visit(server)
-        if second == "both":  # it is met in the era of the one before it
-            assert max(taken_over.requests, again.requests) <= len(HANDSHAKE)
-        else:
-            assert taken_over.requests <= fresh.requests + more
-            assert again.requests <= fresh.requests
-            assert taken_over.version == again.version == fresh.version
-
-    run(main())
+    async with http(SERVERS[first]()) as server:
+        await visit(server)
+        server.routes = dict(SERVERS[second]())
+        taken_over = await visit(server)
+        again = await visit(server)
+    monkeypatch.setattr(Client, "_eras", EraMemory())
+    async with http(SERVERS[second]()) as server:
+        fresh = await visit(server)
+    if second == "both":  # it is met in the era of the one before it
+        assert max(taken_over.requests, again.requests) <= len(HANDSHAKE)
+    else:
+        assert taken_over.requests <= fresh.requests + more
+        assert again.requests <= fresh.requests
+        assert taken_over.version == again.version == fresh.version

@@ -16,7 +16,9 @@ from tests.net.process_helpers import until
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 TOOLS = {"tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}
 
@@ -66,38 +68,32 @@ def _subject(record: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-def test_what_is_written_from_the_middle_on_can_be_replayed(version: str, tmp_path: Path) -> None:
+async def test_what_is_written_from_the_middle_on_can_be_replayed(
+    version: str, tmp_path: Path
+) -> None:
     """F-SHOW-8, F-SHOW-10: the opening stands there as it is remembered."""
     server = ScriptedServer(TOOLS, version=version, capabilities={"tools": {}})
     path = tmp_path / "late.jsonl"
-
-    async def main() -> None:
-        async with server.client() as client:
-            before = len(server.received)
-            client.trace_to(path)
-            assert len(server.received) == before
-            await client.list_tools()
-        async with Client(Recording(path)) as again:
-            assert [tool.name for tool in await again.list_tools()] == ["echo"]
-            assert again.protocol_version == version
-
-    run(main())
+    async with server.client() as client:
+        before = len(server.received)
+        client.trace_to(path)
+        assert len(server.received) == before
+        await client.list_tools()
+    async with Client(Recording(path)) as again:
+        assert [tool.name for tool in await again.list_tools()] == ["echo"]
+        assert again.protocol_version == version
 
 
-def test_it_ends_when_it_is_told_to() -> None:
+async def test_it_ends_when_it_is_told_to() -> None:
     """F-SHOW-10: and other transcripts go on."""
     server = ScriptedServer({**TOOLS, "ping": {}}, version=HANDSHAKE)
     whole, part = Lines(), Lines()
-
-    async def main() -> None:
-        async with server.client(trace=whole.append) as client:
-            end = client.trace_to(part.append)
-            await client.ping()
-            end()
-            end()
-            await client.ping()
-
-    run(main())
+    async with server.client(trace=whole.append) as client:
+        end = client.trace_to(part.append)
+        await client.ping()
+        end()
+        end()
+        await client.ping()
     assert part.said[:3] == [
         "sent recalled initialize",
         "received recalled opening",
@@ -107,24 +103,20 @@ def test_it_ends_when_it_is_told_to() -> None:
     assert sum("ping" in line for line in whole.said) == 2
 
 
-def test_it_may_begin_before_there_is_a_connection() -> None:
+async def test_it_may_begin_before_there_is_a_connection() -> None:
     """F-SHOW-10: then nothing is recalled, and nothing is missing."""
     server = ScriptedServer(version=HANDSHAKE)
     lines = Lines()
-
-    async def main() -> None:
-        client = server.client()
-        client.trace_to(lines.append)
-        async with client:
-            pass
-
-    run(main())
+    client = server.client()
+    client.trace_to(lines.append)
+    async with client:
+        pass
     assert lines.records[0]["transcript"] == 1
     assert lines.said[0] == "sent in-process initialize"
     assert lines.records[-1]["end"] == "closed"
 
 
-def test_what_fails_is_written_too() -> None:
+async def test_what_fails_is_written_too() -> None:
     """F-SHOW-10: refusals, what nobody waits for any more, and the end of the connection."""
 
     def refuse(params: Any) -> None:
@@ -132,20 +124,16 @@ def test_what_fails_is_written_too() -> None:
 
     server = ScriptedServer({"x/refuse": refuse, "x/never": lambda _: None}, version=HANDSHAKE)
     lines = Lines()
-
-    async def main() -> None:
-        lost = asyncio.Event()
-        async with server.client(on_close=lambda error: lost.set()) as client:
-            client.trace_to(lines.append)
-            with pytest.raises(PeerError):
-                await client.request("x/refuse")
-            with pytest.raises(CallTimeout):
-                await client.request("x/never", timeout=1)
-            server.notify("notifications/message", level="info", data="said")
-            server.lose()
-            await lost.wait()
-
-    run(main())
+    lost = asyncio.Event()
+    async with server.client(on_close=lambda error: lost.set()) as client:
+        client.trace_to(lines.append)
+        with pytest.raises(PeerError):
+            await client.request("x/refuse")
+        with pytest.raises(CallTimeout):
+            await client.request("x/never", timeout=1)
+        server.notify("notifications/message", level="info", data="said")
+        server.lose()
+        await lost.wait()
     assert lines.said[4:] == [
         "sent in-process x/never",
         "note in-process abandoned",
@@ -155,32 +143,26 @@ def test_what_fails_is_written_too() -> None:
     ]
 
 
-def test_a_stream_that_is_open_already_is_heard() -> None:
+async def test_a_stream_that_is_open_already_is_heard() -> None:
     """F-SHOW-10: over HTTP, the server's own channel was opened before anybody watched."""
     server = McpServer()
     endpoint = StreamableEndpoint(server, listens=True)
     changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
     lines = Lines()
     heard: list[str] = []
-
-    async def main() -> None:
-        async with HttpServer(endpoint.routes) as http:
-            client = Client(
-                str(http.url("/mcp")),
-                protocol_version=HANDSHAKE,
-                on_notification=lambda method, _: heard.append(method),
-            )
-            async with client:
-                client.trace_to(lines.append)
-                await client.call_tool("echo", {"text": "hi"})
-                assert endpoint.channel is not None
-                endpoint.channel.event(
-                    {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}
-                )
-                while not heard:
-                    await client.ping()
-
-    run(main())
+    async with HttpServer(endpoint.routes) as http:
+        client = Client(
+            str(http.url("/mcp")),
+            protocol_version=HANDSHAKE,
+            on_notification=lambda method, _: heard.append(method),
+        )
+        async with client:
+            client.trace_to(lines.append)
+            await client.call_tool("echo", {"text": "hi"})
+            assert endpoint.channel is not None
+            endpoint.channel.event({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+            while not heard:
+                await client.ping()
     events = [record["event"]["data"] for record in lines.records if "event" in record]
     assert [json.loads(data) if isinstance(data, str) else data for data in events] == [changed]
     gets = [record for record in lines.records if record.get("http", {}).get("method") == "GET"]
@@ -217,15 +199,11 @@ def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
     ]
 
 
-def test_a_client_that_is_not_watched_writes_nothing() -> None:
+async def test_a_client_that_is_not_watched_writes_nothing() -> None:
     """F-SHOW-10: no transport in between, and no tap on it."""
     server = ScriptedServer(version=HANDSHAKE)
-
-    async def main() -> None:
-        async with server.client() as client:
-            session = client._connection.session
-            assert session.log is None
-            assert session.transport.name == "in-process"
-            assert not session.transport.records_itself
-
-    run(main())
+    async with server.client() as client:
+        session = client._connection.session
+        assert session.log is None
+        assert session.transport.name == "in-process"
+        assert not session.transport.records_itself

@@ -10,14 +10,14 @@ from mcpclient.client.connection.limits import Deadlines, RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
-from tests.client.connection.test_session import Bench, now, on_bench
-from tests.support.virtual_time import run
+from tests.client.connection.test_session import now, on_bench
+
+pytestmark = pytest.mark.virtual_time
 
 
-def test_time_spent_on_a_human_counts_in_no_limit() -> None:
+async def test_time_spent_on_a_human_counts_in_no_limit() -> None:
     """F-API-7: idle and total limits, and no clock while a human is asked."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call(RequestOptions(timeout=5, max_timeout=8))
         await asyncio.sleep(3)
         with bench.session.deadlines.held():
@@ -28,13 +28,10 @@ def test_time_spent_on_a_human_counts_in_no_limit() -> None:
             await call
         assert now() == 2005
 
-    on_bench(work)
 
-
-def test_each_call_has_limits_of_its_own() -> None:
+async def test_each_call_has_limits_of_its_own() -> None:
     """F-API-7: whichever comes first sets the one timer."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         times: list[tuple[float, float]] = []
 
         async def call(seconds: float) -> None:
@@ -46,67 +43,54 @@ def test_each_call_has_limits_of_its_own() -> None:
         assert [seconds for seconds, _ in times] == [1, 3, 6, 9]
         assert all(seconds <= at < seconds + 0.01 for seconds, at in times)
 
-    on_bench(work)
-
 
 @pytest.mark.parametrize("limit", [None, 0])
-def test_no_limit_is_no_limit(limit: float | None) -> None:
+async def test_no_limit_is_no_limit(limit: float | None) -> None:
     """F-API-7"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call(RequestOptions(timeout=limit, max_timeout=limit))
         await asyncio.sleep(86_000)
         bench.answer(1, ok=True)
         assert await call == {"ok": True}
 
-    on_bench(work)
 
-
-def test_stopping_forgets_every_deadline_and_others_may_come() -> None:
+async def test_stopping_forgets_every_deadline_and_others_may_come() -> None:
     """F-API-7: a session goes on over another transport."""
-
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        correlator = Correlator()
-        deadlines = Deadlines(correlator, loop)
-        for idle, outcome in ((5.0, None), (7.0, CallTimeout)):
-            waiter: asyncio.Future[Message] = loop.create_future()
-            pending = correlator.open("ping", waiter, loop.time(), idle=idle)
-            deadlines.watch(pending.deadline)
-            if outcome is None:
-                deadlines.stop()
-                deadlines.stop()
-                correlator.close(pending)
-            else:
-                with pytest.raises(outcome):
-                    await waiter
-        assert loop.time() == 7
-
-    run(main())
+    loop = asyncio.get_running_loop()
+    correlator = Correlator()
+    deadlines = Deadlines(correlator, loop)
+    for idle, outcome in ((5.0, None), (7.0, CallTimeout)):
+        waiter: asyncio.Future[Message] = loop.create_future()
+        pending = correlator.open("ping", waiter, loop.time(), idle=idle)
+        deadlines.watch(pending.deadline)
+        if outcome is None:
+            deadlines.stop()
+            deadlines.stop()
+            correlator.close(pending)
+        else:
+            with pytest.raises(outcome):
+                await waiter
+    assert loop.time() == 7
 
 
-def test_how_long_they_stood_still_is_known() -> None:
+async def test_how_long_they_stood_still_is_known() -> None:
     """F-API-7: also while they still do."""
+    loop = asyncio.get_running_loop()
+    deadlines = Deadlines(Correlator(), loop)
 
-    async def main() -> None:
-        loop = asyncio.get_running_loop()
-        deadlines = Deadlines(Correlator(), loop)
+    def held_seconds(deadlines: Deadlines) -> float:
+        return loop.time() - deadlines.counted_time()
 
-        def held_seconds(deadlines: Deadlines) -> float:
-            return loop.time() - deadlines.counted_time()
-
-        assert held_seconds(deadlines) == 0
-        for already in (0, 10):
+    assert held_seconds(deadlines) == 0
+    for already in (0, 10):
+        with deadlines.held():
+            await asyncio.sleep(4)
+            assert held_seconds(deadlines) == already + 4
             with deadlines.held():
-                await asyncio.sleep(4)
-                assert held_seconds(deadlines) == already + 4
-                with deadlines.held():
-                    pass
-                await asyncio.sleep(6)
-            await asyncio.sleep(100)
-        assert held_seconds(deadlines) == 20
-        before, later = deadlines.counted_time(), Deadlines(Correlator(), loop)
-        later.go_on_from(deadlines)
-        assert (held_seconds(later), later.counted_time()) == (20, before)
-
-    run(main())
+                pass
+            await asyncio.sleep(6)
+        await asyncio.sleep(100)
+    assert held_seconds(deadlines) == 20
+    before, later = deadlines.counted_time(), Deadlines(Correlator(), loop)
+    later.go_on_from(deadlines)
+    assert (held_seconds(later), later.counted_time()) == (20, before)

@@ -17,6 +17,9 @@ from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.connection.test_connection import now
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 META = "io.modelcontextprotocol/protocolVersion"
 SESSION, STATELESS = "2025-11-25", "2026-07-28"
 NO_METHOD = {"code": -32601, "message": "Method not found"}
@@ -190,13 +193,9 @@ def test_a_server_that_swallows_the_probe_waits_for_a_moment_only(start: float) 
     assert seconds <= max(1.0, start + 0.25) + 0.05
 
 
-def test_a_server_that_never_reads_takes_the_connect_timeout() -> None:
+async def test_a_server_that_never_reads_takes_the_connect_timeout() -> None:
     """F-API-27, F-HTTP-13: nothing else that is sent would be read either."""
-
-    async def main() -> None:
-        server = SdkServer(100)
-        with pytest.raises(CallTimeout, match="not connected within 30"):
-            await client_of(server, knows_pipe=True).connect()
-        assert 30 <= now() <= 31.5
-
-    run(main())
+    server = SdkServer(100)
+    with pytest.raises(CallTimeout, match="not connected within 30"):
+        await client_of(server, knows_pipe=True).connect()
+    assert 30 <= now() <= 31.5

@@ -30,6 +30,8 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 def failure(target: Any, **options: Any) -> McpError:
     async def main() -> None:
@@ -108,40 +110,34 @@ def test_a_server_that_prints_to_stdout_and_hangs(noise: str) -> None:
     assert "log to stderr" in error.hint
 
 
+@pytest.mark.real_time
 @pytest.mark.parametrize("answer", [b"\x15\x03\x03\x00\x02\x02\x50", b""])
-def test_http_to_a_port_of_tls(answer: bytes) -> None:
+async def test_http_to_a_port_of_tls(answer: bytes) -> None:
     """F-HTTP-12: an alert, or the end of the connection."""
 
-    async def main() -> None:
-        async def alert(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readline()
-            writer.write(answer)
-            writer.transport.abort() if not answer else writer.close()
+    async def alert(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(answer)
+        writer.transport.abort() if not answer else writer.close()
 
-        server = await asyncio.start_server(alert, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        try:
-            with pytest.raises((ConnectionLost, ProtocolViolation)) as caught:
-                await connect(f"http://127.0.0.1:{port}/mcp")
-            assert f"write https://127.0.0.1:{port}/mcp" in caught.value.hint
-        finally:
-            server.close()
-
-    asyncio.run(main())
+    server = await asyncio.start_server(alert, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        with pytest.raises((ConnectionLost, ProtocolViolation)) as caught:
+            await connect(f"http://127.0.0.1:{port}/mcp")
+        assert f"write https://127.0.0.1:{port}/mcp" in caught.value.hint
+    finally:
+        server.close()
 
 
-def test_calling_before_connecting() -> None:
+async def test_calling_before_connecting() -> None:
     """F-API-1"""
-
-    async def main() -> None:
-        client = Client(["server"])
-        with pytest.raises(ClientClosed, match="not connected yet: use async with"):
-            await client.call_tool("x")
-        await client.close()
-        with pytest.raises(ClientClosed, match="the client is closed"):
-            await client.call_tool("x")
-
-    run(main())
+    client = Client(["server"])
+    with pytest.raises(ClientClosed, match="not connected yet: use async with"):
+        await client.call_tool("x")
+    await client.close()
+    with pytest.raises(ClientClosed, match="the client is closed"):
+        await client.call_tool("x")
 
 
 def test_with_for_async_with() -> None:

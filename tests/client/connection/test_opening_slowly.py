@@ -16,6 +16,9 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 START = 8.0
 
 
@@ -119,7 +122,7 @@ def test_requests_that_are_worked_on_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1.5, 14])
-def test_a_slow_answer_over_http_is_waited_for(seconds: float) -> None:
+async def test_a_slow_answer_over_http_is_waited_for(seconds: float) -> None:
     """F-LIFE-3: every request is answered there, so that silence tells nothing of the era."""
     service = StreamableEndpoint(McpServer("both"))
 
@@ -128,16 +131,13 @@ def test_a_slow_answer_over_http_is_waited_for(seconds: float) -> None:
             await asyncio.sleep(seconds)
         await service.post(request, answer)
 
-    async def main() -> None:
-        async with HttpServer({"POST /mcp": slow}) as web, Client(str(web.url())) as client:
-            assert now() == seconds
-            assert client.protocol_version == "2026-07-28"
-        assert service.server.received_methods() == ["server/discover"]
-
-    run(main())
+    async with HttpServer({"POST /mcp": slow}) as web, Client(str(web.url())) as client:
+        assert now() == seconds
+        assert client.protocol_version == "2026-07-28"
+    assert service.server.received_methods() == ["server/discover"]
 
 
-def test_an_ignored_probe_takes_half_of_the_time_at_most() -> None:
+async def test_an_ignored_probe_takes_half_of_the_time_at_most() -> None:
     """F-LIFE-3: the handshake after it needs its share."""
     service = StreamableEndpoint(McpServer())
 
@@ -146,14 +146,11 @@ def test_an_ignored_probe_takes_half_of_the_time_at_most() -> None:
             await answer.stall()
         await service.post(request, answer)
 
-    async def main() -> None:
-        async with HttpServer({"POST /mcp": ignore}) as web:
-            client = await Client(str(web.url()), connect_timeout=8)
-            assert now() == 4
-            assert client.protocol_version == "2025-11-25"
-            await client.close()
-
-    run(main())
+    async with HttpServer({"POST /mcp": ignore}) as web:
+        client = await Client(str(web.url()), connect_timeout=8)
+        assert now() == 4
+        assert client.protocol_version == "2025-11-25"
+        await client.close()
 
 
 def test_a_refusal_does_not_outrun_the_answer_to_the_probe() -> None:
@@ -182,29 +179,21 @@ def test_a_server_that_never_answers_takes_the_connect_timeout() -> None:
         run(main(seconds))
 
 
-def test_a_slow_server_that_can_not_serve_says_why() -> None:
+async def test_a_slow_server_that_can_not_serve_says_why() -> None:
     """F-LIFE-3: the refusal of initialize is the last word of one that refused the probe."""
     server = SlowServer("handshake")
     server.server.answers["initialize"] = refusing(-32603, "no key")
-
-    async def main() -> None:
-        with pytest.raises(PeerError, match="no key"):
-            await server.client()
-        assert round(now(), 3) == START
-
-    run(main())
+    with pytest.raises(PeerError, match="no key"):
+        await server.client()
+    assert round(now(), 3) == START
 
 
-def test_nobody_waits_for_a_withdrawn_initialize() -> None:
+async def test_nobody_waits_for_a_withdrawn_initialize() -> None:
     """F-LIFE-3: its late answer disturbs nothing, and it is not cancelled."""
     server = SlowServer("both", delays={"initialize": 2})
     errors: list[Exception] = []
-
-    async def main() -> None:
-        async with server.client(on_error=errors.append) as client:
-            await asyncio.sleep(5)
-            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-    run(main())
+    async with server.client(on_error=errors.append) as client:
+        await asyncio.sleep(5)
+        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
     assert server.server.messages("notifications/cancelled") == []
     assert not errors

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Mapping
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Callable
 
 import pytest
@@ -31,7 +31,9 @@ from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.negotiation import ClientIdentity, EraRules
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"})
 HANDSHAKE = HandshakeEra("2025-11-25", IDENTITY)
@@ -115,19 +117,15 @@ class Bench:
         self.session.message_received({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def on_bench(
-    work: Callable[[Bench], Awaitable[None]],
-    era: EraRules | None = HANDSHAKE,
-    handlers: Handlers | None = None,
-) -> None:
-    async def main() -> None:
-        bench = Bench(era, handlers)
-        try:
-            await work(bench)
-        finally:
-            await bench.session.close(5)
-
-    run(main())
+@asynccontextmanager
+async def on_bench(
+    era: EraRules | None = HANDSHAKE, handlers: Handlers | None = None
+) -> AsyncIterator[Bench]:
+    bench = Bench(era, handlers)
+    try:
+        yield bench
+    finally:
+        await bench.session.close(5)
 
 
 def now() -> float:
@@ -142,10 +140,9 @@ async def turn() -> None:
 # Answers
 
 
-def test_ids_are_unique_and_answers_find_their_calls_in_any_order() -> None:
+async def test_ids_are_unique_and_answers_find_their_calls_in_any_order() -> None:
     """F-WIRE-1, F-LIFE-9"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         calls = [bench.call() for _ in range(100)]
         await turn()
         ids = [message["id"] for message in bench.wire.sent]
@@ -155,29 +152,23 @@ def test_ids_are_unique_and_answers_find_their_calls_in_any_order() -> None:
         assert [(await call)["number"] for call in calls] == ids
         assert bench.session.in_flight == 0
 
-    on_bench(work)
 
-
-def test_an_id_that_became_a_string_still_matches() -> None:
+async def test_an_id_that_became_a_string_still_matches() -> None:
     """F-WIRE-1"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         bench.answer(str(bench.wire.sent[0]["id"]), ok=True)
         assert await call == {"ok": True}
 
-    on_bench(work)
-
 
 @pytest.mark.parametrize("request_id", [99, "99", "abc", None, [1], {}, 1.5, True, -1])
-def test_an_answer_nobody_waits_for_is_ignored(
+async def test_an_answer_nobody_waits_for_is_ignored(
     request_id: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-WIRE-1: with a debug log, and nothing above."""
     caplog.set_level(logging.INFO)
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         bench.answer(request_id, wrong=True)
@@ -186,15 +177,12 @@ def test_an_answer_nobody_waits_for_is_ignored(
         assert await call == {"ok": True}
         bench.answer(1, later=True)
         assert not bench.errors
-
-    on_bench(work)
     assert caplog.records == []
 
 
-def test_an_error_answer_is_raised_with_all_it_says() -> None:
+async def test_an_error_answer_is_raised_with_all_it_says() -> None:
     """F-WIRE-2"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         error = {"code": -32602.0, "message": "no", "data": {"field": "x"}}
@@ -203,8 +191,6 @@ def test_an_error_answer_is_raised_with_all_it_says() -> None:
             await call
         assert (caught.value.code, caught.value.message) == (-32602, "no")
         assert caught.value.data == {"field": "x"}
-
-    on_bench(work)
 
 
 @pytest.mark.parametrize(
@@ -221,23 +207,19 @@ def test_an_error_answer_is_raised_with_all_it_says() -> None:
         {"id": 1, "error": {"code": float("inf")}},
     ],
 )
-def test_an_answer_that_is_none_is_a_violation_of_that_call(message: Message) -> None:
+async def test_an_answer_that_is_none_is_a_violation_of_that_call(message: Message) -> None:
     """F-WIRE-7"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         bench.session.message_received(message)
         with pytest.raises(ProtocolViolation):
             await call
 
-    on_bench(work)
 
-
-def test_an_error_without_an_id_answers_the_only_call_there_is() -> None:
+async def test_an_error_without_an_id_answers_the_only_call_there_is() -> None:
     """F-WIRE-1: JSON-RPC has servers send it when they could not read the request."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         error = {"id": None, "error": {"code": -32700, "message": "Parse error"}}
         bench.session.message_received(error)
         call = bench.call()
@@ -252,13 +234,10 @@ def test_an_error_without_an_id_answers_the_only_call_there_is() -> None:
         bench.answer(3)
         assert await asyncio.gather(*two) == [{}, {}]
 
-    on_bench(work)
 
-
-def test_a_rejected_message_fails_the_call_it_answers_or_is_reported() -> None:
+async def test_a_rejected_message_fails_the_call_it_answers_or_is_reported() -> None:
     """F-WIRE-7"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         violation = ProtocolViolation("broken")
         call = bench.call()
         await turn()
@@ -269,26 +248,22 @@ def test_a_rejected_message_fails_the_call_it_answers_or_is_reported() -> None:
         bench.session.message_rejected(violation, None)
         assert bench.errors == [violation, violation]
 
-    on_bench(work)
 
-
-def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
+async def test_what_is_logged_of_a_servers_words_is_harmless(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """F-SHOW-3: and so is the text of the exception."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.session.message_rejected(ProtocolViolation("not JSON: \x1b[2J"), None)
         bench.session.request_failed(None, HttpError(500, {}, b"\x9b\x1b[2J"))
         assert [r"\x1b[2J" in message for message in caplog.messages] == [True, True]
         assert "\x1b" not in caplog.text
         assert "\x1b" not in str(bench.errors[0])
 
-    on_bench(work)
 
-
-def test_a_failed_request_fails_its_call_and_a_failed_notification_is_reported() -> None:
+async def test_a_failed_request_fails_its_call_and_a_failed_notification_is_reported() -> None:
     """F-API-20"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         bench.session.request_failed(1, HttpError(500, {}, b""))
@@ -298,8 +273,6 @@ def test_a_failed_request_fails_its_call_and_a_failed_notification_is_reported()
         error = HttpError(502, {}, b"")
         bench.session.request_failed(None, error)
         assert bench.errors == [error]
-
-    on_bench(work)
 
 
 class Log:
@@ -327,10 +300,9 @@ class Log:
         self.seen.append(("closed", None))
 
 
-def test_every_message_is_logged_and_what_became_of_it() -> None:
+async def test_every_message_is_logged_and_what_became_of_it() -> None:
     """F-SHOW-5: sent, received, refused, given up, and the end."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         log = Log()
         bench.session.log = log  # type: ignore[assignment]
         calls = [bench.call() for _ in range(4)]
@@ -347,16 +319,13 @@ def test_every_message_is_logged_and_what_became_of_it() -> None:
         bench.session.connection_lost(ConnectionLost("gone"))
         assert log.seen[-1] == ("lost", None)
 
-    on_bench(work)
-
 
 # Time
 
 
-def test_silence_times_out_and_the_server_is_told() -> None:
+async def test_silence_times_out_and_the_server_is_told() -> None:
     """F-API-7, F-API-8: the server is told of cancelled calls."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         with pytest.raises(CallTimeout) as caught:
             await bench.call(RequestOptions(timeout=7, max_timeout=100))
         assert (caught.value.seconds, caught.value.limit, now()) == (7, "idle", 7)
@@ -367,13 +336,10 @@ def test_silence_times_out_and_the_server_is_told() -> None:
         bench.answer(1, late=True)
         assert bench.session.in_flight == 0
 
-    on_bench(work)
 
-
-def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
+async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
     """F-API-7: idle and total limits, and no clock while a human is asked."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         seen: list[Any] = []
         options = RequestOptions(timeout=5, max_timeout=12, on_progress=seen.append)
         call = bench.call(options)
@@ -389,13 +355,10 @@ def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
         assert [params["progress"] for params in seen] == [1, 2, 3][: len(seen)]
         assert len(seen) >= 2
 
-    on_bench(work)
 
-
-def test_progress_is_delivered_in_order_and_before_the_result() -> None:
+async def test_progress_is_delivered_in_order_and_before_the_result() -> None:
     """F-API-7: to an async callback, too."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         seen: list[Any] = []
 
         async def slowly(params: Mapping[str, Any]) -> None:
@@ -411,14 +374,11 @@ def test_progress_is_delivered_in_order_and_before_the_result() -> None:
         await call
         assert seen == [1, 2, 3]
 
-    on_bench(work)
-
 
 @pytest.mark.parametrize("token", [1, 99, "abc", None, [1], {"a": 1}])
-def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
+async def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
     """F-API-7: late and unknown progress is ignored."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         bench.answer(1)
@@ -427,13 +387,10 @@ def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
         bench.session.message_received({"method": "notifications/progress", "params": params})
         assert not bench.errors
 
-    on_bench(work)
 
-
-def test_limits_still_hold_after_the_transport_was_replaced() -> None:
+async def test_limits_still_hold_after_the_transport_was_replaced() -> None:
     """F-API-7: the server did not survive the probe, and its successor is silent."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         probe = bench.call(RequestOptions(timeout=5))
         await turn()
         bench.session.connection_lost(ConnectionLost("it exited"))
@@ -444,8 +401,6 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
         with pytest.raises(CallTimeout):
             await asyncio.wait_for(bench.call(RequestOptions(timeout=30)), 100)
         assert now() == 31
-
-    on_bench(work)
 
 
 # Giving up
@@ -462,12 +417,11 @@ def test_limits_still_hold_after_the_transport_was_replaced() -> None:
         (STATELESS, Abandoned.NEVER_SENT, False),
     ],
 )
-def test_a_cancelled_call_is_cancelled_as_its_era_wants_it(
+async def test_a_cancelled_call_is_cancelled_as_its_era_wants_it(
     era: EraRules, outcome: Abandoned, told: bool
 ) -> None:
     """F-API-8, F-HTTP-9: the server is told of cancelled calls."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench(era) as bench:
         bench.wire.outcome = outcome
         call = bench.call()
         await turn()
@@ -479,24 +433,19 @@ def test_a_cancelled_call_is_cancelled_as_its_era_wants_it(
         assert reasons == ["cancelled"] * told
         assert bench.session.in_flight == 0
 
-    on_bench(work, era)
 
-
-def test_initialize_is_never_cancelled() -> None:
+async def test_initialize_is_never_cancelled() -> None:
     """F-API-8: the lifecycle page forbids it."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         with pytest.raises(CallTimeout):
             await bench.call(RequestOptions(timeout=1), "initialize")
         assert bench.wire.methods() == ["initialize"]
 
-    on_bench(work)
 
-
-def test_a_server_that_cannot_be_told_does_not_matter() -> None:
+async def test_a_server_that_cannot_be_told_does_not_matter() -> None:
     """F-API-8"""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         def fail(message: Message) -> None:
             if message["method"] == "notifications/cancelled":
                 raise ConnectionLost("gone")
@@ -505,13 +454,11 @@ def test_a_server_that_cannot_be_told_does_not_matter() -> None:
         with pytest.raises(CallTimeout):
             await bench.call(RequestOptions(timeout=1))
 
-    on_bench(work)
 
-
-def test_telling_the_server_may_take_time_and_fail() -> None:
+async def test_telling_the_server_may_take_time_and_fail() -> None:
     """F-API-8, F-API-20: nobody waits for it, and the failure is reported."""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         async def slowly() -> None:
             await asyncio.sleep(50)
             raise ConnectionLost("gone")
@@ -523,16 +470,14 @@ def test_telling_the_server_may_take_time_and_fail() -> None:
         await asyncio.sleep(51)
         assert [str(error) for error in bench.errors] == ["gone"]
 
-    on_bench(work)
-
 
 # Sending
 
 
-def test_a_message_that_cannot_be_sent_fails_its_call_only() -> None:
+async def test_a_message_that_cannot_be_sent_fails_its_call_only() -> None:
     """F-WIRE-7"""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         def refuse(message: Message) -> None:
             raise UsageError("not JSON")
 
@@ -545,13 +490,10 @@ def test_a_message_that_cannot_be_sent_fails_its_call_only() -> None:
         bench.answer(2)
         await call
 
-    on_bench(work)
 
-
-def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
+async def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
     """F-HTTP-1, F-API-8"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         finished: list[bool] = []
 
         async def slowly(error: McpError | None = None) -> None:
@@ -575,13 +517,11 @@ def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
         assert finished == [True]
         await bench.session.notify("vendor/note", {})
 
-    on_bench(work)
 
-
-def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
+async def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
     """F-API-8: nobody gave the call up, so that nobody is to wait for its timeout."""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         async def ask() -> None:
             raise asyncio.CancelledError
 
@@ -589,13 +529,11 @@ def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
         with pytest.raises(UsageError, match="cancelled before it was sent"):
             await bench.call(RequestOptions(timeout=None, max_timeout=None))
 
-    on_bench(work)
 
-
-def test_the_loss_of_the_connection_beats_a_send_that_fails_in_the_same_turn() -> None:
+async def test_the_loss_of_the_connection_beats_a_send_that_fails_in_the_same_turn() -> None:
     """F-LIFE-7: and no exception is left unseen; the guard of the test suite looks for it."""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         async def fail() -> None:
             await asyncio.sleep(1)
             bench.session.connection_lost(ConnectionLost("first"))
@@ -605,34 +543,26 @@ def test_the_loss_of_the_connection_beats_a_send_that_fails_in_the_same_turn() -
         with pytest.raises(ConnectionLost, match="first"):
             await bench.call()
 
-    on_bench(work)
 
-
-def test_a_notification_waits_for_a_send_that_takes_time() -> None:
+async def test_a_notification_waits_for_a_send_that_takes_time() -> None:
     """F-LIFE-4"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.wire.on_send = lambda message: asyncio.sleep(10)
         await bench.session.notify("notifications/initialized", None)
         assert now() == 10
-
-    on_bench(work)
 
 
 # What the server says
 
 
 @pytest.mark.parametrize("params", [None, {}, {"vendor": [1]}])
-def test_unknown_notifications_are_handed_on(params: Any) -> None:
+async def test_unknown_notifications_are_handed_on(params: Any) -> None:
     """F-WIRE-8: with params null where a server writes out every field."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.session.message_received({"method": "vendor/x", "params": params, "extra": 1})
         bench.session.message_received({"method": "vendor/y"})
         assert bench.notifications == [("vendor/x", params or {}), ("vendor/y", {})]
         assert not bench.errors
-
-    on_bench(work)
 
 
 @pytest.mark.parametrize(
@@ -646,15 +576,12 @@ def test_unknown_notifications_are_handed_on(params: Any) -> None:
         {"method": "ping", "id": [1]},
     ],
 )
-def test_an_invalid_request_is_reported(message: Message) -> None:
+async def test_an_invalid_request_is_reported(message: Message) -> None:
     """F-WIRE-7"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.session.message_received(message)
         assert isinstance(bench.errors[0], ProtocolViolation)
         assert bench.wire.sent == []
-
-    on_bench(work)
 
 
 @pytest.mark.parametrize(
@@ -668,29 +595,22 @@ def test_an_invalid_request_is_reported(message: Message) -> None:
     ],
 )
 @pytest.mark.parametrize("era", [HANDSHAKE, None, STATELESS])
-def test_an_invalid_request_is_answered_where_the_era_has_answers(
+async def test_an_invalid_request_is_answered_where_the_era_has_answers(
     message: Message, code: int, reason: str, era: EraRules | None
 ) -> None:
     """F-WIRE-2, F-WIRE-7, F-API-10: InvalidParams, or InvalidRequest, so that nobody waits."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench(era) as bench:
         bench.session.message_received({"jsonrpc": "2.0", "id": 7, **message})
         await turn()
         assert [type(error) for error in bench.errors] == [ProtocolViolation]
-        if era is STATELESS:
-            assert bench.wire.sent == []
-            return
-        (answer,) = bench.wire.sent
-        assert (answer["id"], answer["error"]["code"]) == (7, code)
-        assert answer["error"]["message"].startswith(reason)
-
-    on_bench(work, era)
+        answers = [(each["id"], each["error"]["code"]) for each in bench.wire.sent]
+        assert answers == ([] if era is STATELESS else [(7, code)])
+        assert all(each["error"]["message"].startswith(reason) for each in bench.wire.sent)
 
 
-def test_an_invalid_request_takes_no_answer_from_another() -> None:
+async def test_an_invalid_request_takes_no_answer_from_another() -> None:
     """F-API-10: each of many gets its own (JSON-RPC 2.0: the server MUST be answered)."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.session.message_received({"id": 7, "method": "ping"})
         bench.session.message_received({"id": 7, "method": "ping", "params": []})
         for number in range(2000):
@@ -700,13 +620,10 @@ def test_an_invalid_request_takes_no_answer_from_another() -> None:
         assert len(bench.wire.sent) == 2001
         assert len(bench.errors) == 2001
 
-    on_bench(work)
 
-
-def test_a_channel_that_was_given_up_is_remembered() -> None:
+async def test_a_channel_that_was_given_up_is_remembered() -> None:
     """F-HTTP-4: questions on other streams go on, and calls as well."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         error = ConnectionLost("the event stream kept ending")
         bench.session.channel_lost(error)
         assert (bench.session.channel_error, bench.deaf) == (error, [error])
@@ -714,28 +631,22 @@ def test_a_channel_that_was_given_up_is_remembered() -> None:
         bench.session.begin_anew()
         assert bench.session.channel_error is None
 
-    on_bench(work)
 
-
-def test_requests_of_the_server_are_not_answered_in_the_stateless_era() -> None:
+async def test_requests_of_the_server_are_not_answered_in_the_stateless_era() -> None:
     """F-LIFE-2"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench(STATELESS) as bench:
         bench.session.message_received({"id": 1, "method": "ping"})
         await turn()
         assert bench.wire.sent == []
         assert isinstance(bench.errors[0], ProtocolViolation)
 
-    on_bench(work, STATELESS)
-
 
 # The end
 
 
-def test_the_end_of_the_connection_fails_every_call_with_the_reason() -> None:
+async def test_the_end_of_the_connection_fails_every_call_with_the_reason() -> None:
     """F-LIFE-7: each with an exception of its own."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         calls = [bench.call() for _ in range(50)]
         await turn()
         bench.session.connection_lost(ProcessExited(["server"], 3, "out of memory"))
@@ -752,24 +663,18 @@ def test_the_end_of_the_connection_fails_every_call_with_the_reason() -> None:
         with pytest.raises(ProcessExited):
             await bench.session.notify("x", None)
 
-    on_bench(work)
 
-
-def test_whoever_is_connecting_learns_of_the_end_by_an_exception_only() -> None:
+async def test_whoever_is_connecting_learns_of_the_end_by_an_exception_only() -> None:
     """F-API-20"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench(None) as bench:
         bench.session.connection_lost(ConnectionLost("gone"))
         assert bench.lost == []
         assert bench.session.ended is not None
 
-    on_bench(work, None)
 
-
-def test_closing_fails_the_calls_that_wait() -> None:
+async def test_closing_fails_the_calls_that_wait() -> None:
     """F-LIFE-6"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         call = bench.call()
         await turn()
         await bench.session.close(5)
@@ -779,41 +684,33 @@ def test_closing_fails_the_calls_that_wait() -> None:
         assert bench.lost == []
         assert not bench.wire.aborted
 
-    on_bench(work)
 
-
-def test_nothing_is_delivered_after_the_end() -> None:
+async def test_nothing_is_delivered_after_the_end() -> None:
     """F-LIFE-5: a server process may go on talking while it is being stopped."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         await bench.session.close(5)
         bench.session.message_received({"method": "vendor/late"})
         bench.session.message_received({"id": 1, "method": "ping"})
         await turn()
         assert bench.notifications == [] and bench.wire.sent == []
 
-    on_bench(work)
 
-
-def test_closing_is_bounded_and_ends_in_force() -> None:
+async def test_closing_is_bounded_and_ends_in_force() -> None:
     """F-LIFE-6: closing quietly and in time."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.wire.on_close = lambda: asyncio.sleep(1000)
         await bench.session.close(3)
         assert now() == 3
         assert bench.wire.aborted
 
-    on_bench(work)
-
 
 @pytest.mark.parametrize(("seconds", "waits"), [(5, 1.0), (0.5, 0.5)])
-def test_closing_does_not_wait_for_a_callback_that_will_not_end(
+async def test_closing_does_not_wait_for_a_callback_that_will_not_end(
     seconds: float, waits: float
 ) -> None:
     """F-LIFE-6: it has a second after it was cancelled, and less where less is left."""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         async def go_on() -> None:
             with suppress(asyncio.CancelledError):
                 await asyncio.sleep(1000)
@@ -826,13 +723,10 @@ def test_closing_does_not_wait_for_a_callback_that_will_not_end(
         bench.session.tasks.cancel()
         await bench.session.tasks.wait(5)
 
-    on_bench(work)
 
-
-def test_closing_that_is_cancelled_ends_in_force() -> None:
+async def test_closing_that_is_cancelled_ends_in_force() -> None:
     """F-LIFE-6"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.wire.on_close = lambda: asyncio.sleep(1000)
         closing = asyncio.ensure_future(bench.session.close(100))
         await asyncio.sleep(1)
@@ -841,13 +735,10 @@ def test_closing_that_is_cancelled_ends_in_force() -> None:
         assert bench.wire.aborted
         bench.wire.on_close = bench.wire._nothing
 
-    on_bench(work)
 
-
-def test_closing_waits_for_what_is_leaving() -> None:
+async def test_closing_waits_for_what_is_leaving() -> None:
     """F-LIFE-6, F-API-8: a server that is told late of a cancelled call is told all the same."""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         delivered: list[Any] = []
 
         async def take_time(message: Message) -> None:
@@ -868,31 +759,26 @@ def test_closing_waits_for_what_is_leaving() -> None:
         await bench.session.close(5)
         assert closed_after == ["notifications/cancelled"]
 
-    on_bench(work)
 
-
-def test_a_transport_that_fails_to_close_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_transport_that_fails_to_close_is_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """F-LIFE-5"""
+    async with on_bench() as bench:
 
-    async def work(bench: Bench) -> None:
         async def fail() -> None:
             raise OSError("disk on fire")
 
         bench.wire.on_close = fail
         await bench.session.close(5)
         bench.wire.on_close = bench.wire._nothing
-
-    on_bench(work)
     assert "disk on fire" in caplog.text
 
 
-def test_dropping_it_needs_no_waiting() -> None:
+async def test_dropping_it_needs_no_waiting() -> None:
     """F-LIFE-5"""
-
-    async def work(bench: Bench) -> None:
+    async with on_bench() as bench:
         bench.session.abort()
         assert bench.wire.aborted
         with pytest.raises(ConnectionLost):
             await bench.call()
-
-    on_bench(work)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -20,7 +19,8 @@ from mcpclient.protocol.eras import HandshakeEra
 from mcpclient.protocol.negotiation import ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Scripted(Transport):
@@ -84,54 +84,36 @@ class Taped:
         return await self.session.request("login", params, RequestOptions())
 
 
-def taped(work: Callable[[Taped], Awaitable[None]], fails: Exception | None = None) -> Taped:
-    made: list[Taped] = []
-
-    async def main() -> None:
-        made.append(Taped(fails))
-        await work(made[0])
-
-    run(main())
-    return made[0]
-
-
-def test_what_a_transport_records_itself_is_left_to_it() -> None:
+async def test_what_a_transport_records_itself_is_left_to_it() -> None:
     lines: list[str] = []
-
-    async def main() -> None:
-        inner, tasks = Scripted(), BackgroundTasks()
-        inner.records_itself = True
-        events = EventCallbacks("server", [], Events(), tasks)
-        for recorder in (None, Recorder(lines.append)):
-            session = Session(inner, Handlers(), events, tasks, recorder)
-            await session.open_transport()
-            assert session.log is None
-
-    run(main())
+    inner, tasks = Scripted(), BackgroundTasks()
+    inner.records_itself = True
+    events = EventCallbacks("server", [], Events(), tasks)
+    for recorder in (None, Recorder(lines.append)):
+        session = Session(inner, Handlers(), events, tasks, recorder)
+        await session.open_transport()
+        assert session.log is None
     assert json.loads(lines[0])["transport"] == "ws"
 
 
-def test_messages_of_both_sides_are_written_down() -> None:
+async def test_messages_of_both_sides_are_written_down() -> None:
     """F-SHOW-6, F-AUTH-12"""
-
-    async def work(taped: Taped) -> None:
-        await taped.open()
-        call = asyncio.ensure_future(taped.call({"password": "s3cret"}))
-        await asyncio.sleep(0)
-        taped.session.message_received({"id": 1, "result": {"api_key": "other"}})
-        assert await call == {"api_key": "other"}
-        given_up = asyncio.ensure_future(taped.call({}))
-        await asyncio.sleep(0)
-        given_up.cancel()
-        await asyncio.wait({given_up})
-        await taped.session.close(5)
-        await taped.session.close(5)
-        taped.session.abort()
-
-    done = taped(work)
-    assert done.inner.ended == ["closed", "closed", "aborted"]
-    assert [outgoing.request_id for outgoing in done.inner.sent] == [1, 2, None]
-    (sent, received, *rest) = done.records
+    taped = Taped()
+    await taped.open()
+    call = asyncio.ensure_future(taped.call({"password": "s3cret"}))
+    await asyncio.sleep(0)
+    taped.session.message_received({"id": 1, "result": {"api_key": "other"}})
+    assert await call == {"api_key": "other"}
+    given_up = asyncio.ensure_future(taped.call({}))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await asyncio.wait({given_up})
+    await taped.session.close(5)
+    await taped.session.close(5)
+    taped.session.abort()
+    assert taped.inner.ended == ["closed", "closed", "aborted"]
+    assert [outgoing.request_id for outgoing in taped.inner.sent] == [1, 2, None]
+    (sent, received, *rest) = taped.records
     assert sent["direction"] == "sent"
     assert sent["message"]["params"] == {"password": "redacted-1"}
     assert received == {
@@ -144,104 +126,88 @@ def test_messages_of_both_sides_are_written_down() -> None:
     ]
 
 
-def test_failures_are_notes() -> None:
+async def test_failures_are_notes() -> None:
     """F-SHOW-8"""
     violation, lost = ProtocolViolation("bad"), ConnectionLost("gone")
-
-    async def work(taped: Taped) -> None:
-        await taped.open()
-        taped.session.message_rejected(violation, None)
-        taped.session.request_failed(2, lost)
-        taped.session.channel_lost(lost)
-        taped.session.connection_lost(lost)
-        await taped.session.close(5)
-
+    taped = Taped()
+    await taped.open()
+    taped.session.message_rejected(violation, None)
+    taped.session.request_failed(2, lost)
+    taped.session.channel_lost(lost)
+    taped.session.connection_lost(lost)
+    await taped.session.close(5)
     bad = {"type": "ProtocolViolation", "text": "bad"}
     gone = {"type": "ConnectionLost", "text": "gone"}
-    assert taped(work).records == [
+    assert taped.records == [
         {"direction": "note", "error": bad},
         {"direction": "note", "answers": 2, "error": gone},
         {"direction": "note", "end": "lost", "error": gone},
     ]
 
 
-def test_the_end_after_closing_is_no_news() -> None:
-    async def work(taped: Taped) -> None:
-        await taped.open()
-        await taped.session.close(5)
-        taped.session.connection_lost(ConnectionLost("it was closed"))
+async def test_the_end_after_closing_is_no_news() -> None:
+    taped = Taped()
+    await taped.open()
+    await taped.session.close(5)
+    taped.session.connection_lost(ConnectionLost("it was closed"))
+    assert taped.records == [{"direction": "sent", "end": "closed"}]
 
-    assert taped(work).records == [{"direction": "sent", "end": "closed"}]
 
-
-def test_a_transport_that_cannot_be_opened() -> None:
+async def test_a_transport_that_cannot_be_opened() -> None:
     """F-SHOW-8"""
-
-    async def work(taped: Taped) -> None:
-        with pytest.raises(ConnectFailed):
-            await taped.open()
-        await taped.session.close(5)
-
-    (record,) = taped(work, ConnectFailed("wss://host/mcp", "refused")).records
+    taped = Taped(ConnectFailed("wss://host/mcp", "refused"))
+    with pytest.raises(ConnectFailed):
+        await taped.open()
+    await taped.session.close(5)
+    (record,) = taped.records
     assert (record["end"], record["error"]["reason"]) == ("never opened", "refused")
 
 
-def test_a_message_that_cannot_be_sent() -> None:
+async def test_a_message_that_cannot_be_sent() -> None:
     """F-SHOW-8: it is written down, and that it was refused."""
-
-    async def work(taped: Taped) -> None:
-        await taped.open()
-        with pytest.raises(UsageError):
-            await taped.call({})
-
-    first, second = taped(work, UsageError("no JSON")).records
+    taped = Taped(UsageError("no JSON"))
+    await taped.open()
+    with pytest.raises(UsageError):
+        await taped.call({})
+    first, second = taped.records
     assert (first["direction"], second["answers"]) == ("sent", 1)
     assert second["error"] == {"type": "UsageError", "text": "no JSON"}
 
 
-def test_another_transport_begins_another_transcript() -> None:
+async def test_another_transport_begins_another_transcript() -> None:
     """F-SHOW-6: as where a server is started again after the probe."""
-
-    async def work(taped: Taped) -> None:
-        await taped.open()
-        taped.session.connection_lost(ConnectionLost("gone"))
-        await taped.session.close_transport()
-        taped.session.use_transport(Scripted())
-        await taped.session.open_transport()
-
-    done = taped(work)
-    last = json.loads(done.lines[-1])
+    taped = Taped()
+    await taped.open()
+    taped.session.connection_lost(ConnectionLost("gone"))
+    await taped.session.close_transport()
+    taped.session.use_transport(Scripted())
+    await taped.session.open_transport()
+    last = json.loads(taped.lines[-1])
     assert (last["transcript"], last["target"]) == (1, "wss://host/mcp")
-    assert json.loads(done.lines[-2])["end"] == "lost"
-    assert done.session.log is not None
+    assert json.loads(taped.lines[-2])["end"] == "lost"
+    assert taped.session.log is not None
 
 
-def test_a_recorder_that_is_off_costs_nothing() -> None:
+async def test_a_recorder_that_is_off_costs_nothing() -> None:
     """F-SHOW-10: watching a client costs nothing before anybody does."""
-
-    async def main() -> None:
-        tasks, recorder, lines = BackgroundTasks(), Recorder(), list[str]()
-        events = EventCallbacks("server", [], Events(), tasks)
-        session = Session(Scripted(), Handlers(), events, tasks, recorder)
-        await session.open_transport()
-        assert session.log is None
-        recorder.add(lines.append)
-        assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
-        await session.open_transport()
-        assert session.log is not None
-
-    run(main())
+    tasks, recorder, lines = BackgroundTasks(), Recorder(), list[str]()
+    events = EventCallbacks("server", [], Events(), tasks)
+    session = Session(Scripted(), Handlers(), events, tasks, recorder)
+    await session.open_transport()
+    assert session.log is None
+    recorder.add(lines.append)
+    assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
+    await session.open_transport()
+    assert session.log is not None
 
 
-def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:
+async def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:
     """F-SHOW-14: a banner, and bytes that are not UTF-8."""
-
-    async def work(tape: Taped) -> None:
-        await tape.open()
-        tape.session.output_skipped(b"Server started")
-        tape.session.output_skipped(b"caf\xe9")
-
-    assert taped(work).records == [
+    tape = Taped()
+    await tape.open()
+    tape.session.output_skipped(b"Server started")
+    tape.session.output_skipped(b"caf\xe9")
+    assert tape.records == [
         {"direction": "received", "text": "Server started"},
         {"direction": "received", "base64": "Y2Fm6Q=="},
     ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 
@@ -12,6 +13,9 @@ from mcpclient.errors import ClientClosed, ConnectionLost, SessionExpired
 from tests.client.connection.test_session import HANDSHAKE, Bench
 from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 PAIRS = list(itertools.product(State, Event))
 IMPOSSIBLE = [pair for pair in PAIRS if pair not in TABLE]
@@ -44,21 +48,18 @@ async def happen(bench: Bench, event: Event) -> None:
         cases[event]()
 
 
-def in_state(state: State, work: Callable[[Bench], Awaitable[None]]) -> None:
-    """Do something with a session in a state."""
-
-    async def main() -> None:
-        bench = Bench(None)
-        for event in WAYS[state]:
-            await happen(bench, event)
-        assert bench.session.state is state
-        try:
-            await work(bench)
-        finally:
-            await bench.session.close(5)
-        assert bench.session.state is State.CLOSED
-
-    run(main())
+@asynccontextmanager
+async def in_state(state: State) -> AsyncIterator[Bench]:
+    """Bring a session into a state, and close it."""
+    bench = Bench(None)
+    for event in WAYS[state]:
+        await happen(bench, event)
+    assert bench.session.state is state
+    try:
+        yield bench
+    finally:
+        await bench.session.close(5)
+    assert bench.session.state is State.CLOSED
 
 
 @pytest.mark.parametrize(("state", "event"), IMPOSSIBLE)
@@ -89,51 +90,40 @@ def test_calls_begin_with_an_agreement_only() -> None:
 @pytest.mark.parametrize(
     ("state", "event"), [pair for pair in TABLE if pair[0] in WAYS and pair[1] is not Event.CLAIM]
 )
-def test_a_session_moves_as_the_table_says(state: State, event: Event) -> None:
+async def test_a_session_moves_as_the_table_says(state: State, event: Event) -> None:
     """F-LIFE-5, F-LIFE-7: each row, by what the transport, the opening or the caller does."""
-
-    async def work(bench: Bench) -> None:
+    async with in_state(state) as bench:
         await happen(bench, event)
         assert bench.session.state is TABLE[state, event]
         assert (bench.session.ended is not None) == (bench.session.state in ENDED)
 
-    in_state(state, work)
-
 
 @pytest.mark.parametrize("state", WAYS)
-def test_a_session_refuses_every_other_move(state: State) -> None:
+async def test_a_session_refuses_every_other_move(state: State) -> None:
     """F-LIFE-5: what an opening or a renewal does wrongly; a transport may speak too late."""
-    never = {Event.SWITCH, Event.AGREED, Event.RENEW}
-    impossible = [event for event in never if (state, event) not in TABLE]
-
-    async def work(bench: Bench) -> None:
-        for event in impossible:
-            with pytest.raises(AssertionError):
-                await happen(bench, event)
+    async with in_state(state) as bench:
+        for event in {Event.SWITCH, Event.AGREED, Event.RENEW}:
+            if (state, event) not in TABLE:
+                with pytest.raises(AssertionError):
+                    await happen(bench, event)
         assert bench.session.state is state
-
-    in_state(state, work)
 
 
 @pytest.mark.parametrize("state", ENDED)
-def test_what_comes_after_the_end_changes_nothing(state: State) -> None:
+async def test_what_comes_after_the_end_changes_nothing(state: State) -> None:
     """F-LIFE-7: the transport reports a loss once more, or the renewal fails because of it."""
-
-    async def work(bench: Bench) -> None:
+    async with in_state(state) as bench:
         reason = bench.session.ended
         for event in (Event.LOST, Event.EXPIRED, Event.REFUSED):
             await happen(bench, event)
         assert (bench.session.state, bench.session.ended) == (state, reason)
         assert (bench.session.expired, bench.lost, bench.deaf) == (None, [], [])
 
-    in_state(state, work)
-
 
 @pytest.mark.parametrize("state", WAYS)
-def test_calls_can_be_made_in_the_usable_states_only(state: State) -> None:
+async def test_calls_can_be_made_in_the_usable_states_only(state: State) -> None:
     """F-LIFE-7: of the connection, what can be asked follows from the state."""
-
-    async def work(bench: Bench) -> None:
+    async with in_state(state) as bench:
         connection = ScriptedServer().client()._connection
         connection.claim_loop()
         connection._session = bench.session
@@ -142,8 +132,6 @@ def test_calls_can_be_made_in_the_usable_states_only(state: State) -> None:
         assert connection.is_connected == (state in USABLE and state is not State.REFUSED)
         connection.abort()
         assert (connection.state, connection.is_open) == (State.CLOSED, False)
-
-    in_state(state, work)
 
 
 def test_a_connection_from_the_first_attempt_to_the_last() -> None:

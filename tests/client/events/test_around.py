@@ -16,6 +16,9 @@ from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
+
 CALL = Call("demo", "echo", "demo__echo", {"text": "hi"})
 
 
@@ -57,7 +60,7 @@ def test_the_first_is_outermost() -> None:
     assert order == ["a", "b", "/b", "/a"]
 
 
-def test_questions_are_asked_one_at_a_time() -> None:
+async def test_questions_are_asked_one_at_a_time() -> None:
     """F-SAFE-5: a user answers the question that is shown."""
     open_questions: list[str] = []
     most: list[int] = []
@@ -69,28 +72,22 @@ def test_questions_are_asked_one_at_a_time() -> None:
         open_questions.remove(call.name)
         return True
 
-    async def main() -> None:
-        hook = ask_unless_read_only(ask)
-        async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
-            await client.call_tools([("a", None), ("b", None), ("c", None)])
-
-    run(main())
+    hook = ask_unless_read_only(ask)
+    async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
+        await client.call_tools([("a", None), ("b", None), ("c", None)])
     assert most == [1, 1, 1]
 
 
-def test_a_question_may_lead_to_another_before_it_is_answered() -> None:
+async def test_a_question_may_lead_to_another_before_it_is_answered() -> None:
     """F-SAFE-5: whoever asks may use a tool for it, which it is asked about as well."""
 
-    async def main() -> None:
-        async def ask(call: Call) -> bool:
-            return call.name == "show" or not (await client.call_tool("show")).is_error
+    async def ask(call: Call) -> bool:
+        return call.name == "show" or not (await client.call_tool("show")).is_error
 
-        hook = ask_unless_read_only(ask)
-        async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
-            outcomes = await client.call_tools([("a", None), ("b", None)])
-        assert not any(getattr(each, "is_error", True) for each in outcomes)
-
-    run(main())
+    hook = ask_unless_read_only(ask)
+    async with ScriptedServer({"tools/call": echo}).client(around=[hook]) as client:
+        outcomes = await client.call_tools([("a", None), ("b", None)])
+    assert not any(getattr(each, "is_error", True) for each in outcomes)
 
 
 def test_reading_changes_nothing_where_the_server_is_believed() -> None:
@@ -205,7 +202,7 @@ def serve(**answers: Any) -> ScriptedServer:
     )
 
 
-def test_a_client_runs_its_hooks_inside_those_of_the_call() -> None:
+async def test_a_client_runs_its_hooks_inside_those_of_the_call() -> None:
     """F-API-23: and they know what is called, where, and over what."""
     order: list[str] = []
     seen: list[Call] = []
@@ -214,17 +211,14 @@ def test_a_client_runs_its_hooks_inside_those_of_the_call() -> None:
         seen.append(call)
         return await proceed(call)
 
-    async def main() -> None:
-        server = serve()
-        async with server.client(around=[naming("client", order), note], name="demo") as client:
-            await client.list_tools()
-            await client.call_tool(
-                "echo", {"a": 1}, around=[naming("call", order)], meta={"m": 1}, trace="trace"
-            )
-        assert server.sent("tools/call")[0]["arguments"] == {"a": 1}
-        assert server.sent("tools/call")[0]["_meta"]["m"] == 1
-
-    run(main())
+    server = serve()
+    async with server.client(around=[naming("client", order), note], name="demo") as client:
+        await client.list_tools()
+        await client.call_tool(
+            "echo", {"a": 1}, around=[naming("call", order)], meta={"m": 1}, trace="trace"
+        )
+    assert server.sent("tools/call")[0]["arguments"] == {"a": 1}
+    assert server.sent("tools/call")[0]["_meta"]["m"] == 1
     assert order == ["call", "client", "/client", "/call"]
     (call,) = seen
     assert (call.server, call.name, call.full_name, call.method) == (
@@ -236,66 +230,53 @@ def test_a_client_runs_its_hooks_inside_those_of_the_call() -> None:
     assert (call.meta, call.trace, call.headers) == ({"m": 1}, "trace", {})
 
 
-def test_a_refused_call_never_leaves() -> None:
+async def test_a_refused_call_never_leaves() -> None:
     """F-API-23: the result says why; with ``raise_on_error`` it is the tool's failure."""
 
     async def refuse(call: Call, proceed: Proceed) -> CallToolResult:
         return mcpclient.refusal("no")
 
-    async def main() -> None:
-        server = serve()
-        async with server.client(around=[refuse]) as client:
-            assert (await client.call_tool("echo")).text == "no"
-            with pytest.raises(ToolError, match="no"):
-                await client.call_tool("echo", raise_on_error=True)
-        assert not server.sent("tools/call")
-
-    run(main())
+    server = serve()
+    async with server.client(around=[refuse]) as client:
+        assert (await client.call_tool("echo")).text == "no"
+        with pytest.raises(ToolError, match="no"):
+            await client.call_tool("echo", raise_on_error=True)
+    assert not server.sent("tools/call")
 
 
-def test_time_in_a_hook_counts_in_no_timeout() -> None:
+async def test_time_in_a_hook_counts_in_no_timeout() -> None:
     """F-API-23: a user may think for an hour about a call that has a second."""
 
     async def think(call: Call, proceed: Proceed) -> CallToolResult:
         await asyncio.sleep(3600)
         return await proceed(call)
 
-    async def main() -> None:
-        async with serve().client(around=[think]) as client:
-            assert not (await client.call_tool("echo", timeout=1, max_timeout=1)).is_error
-
-    run(main())
+    async with serve().client(around=[think]) as client:
+        assert not (await client.call_tool("echo", timeout=1, max_timeout=1)).is_error
 
 
-def test_repeats_lie_below() -> None:
+async def test_repeats_lie_below() -> None:
     """F-API-23: input that the server asks for makes more requests, and one call of a hook."""
     order: list[str] = []
     rounds = iter([{"resultType": "input_required", "requestState": "s"}, echo({"arguments": {}})])
-
-    async def main() -> None:
-        server = serve(**{"tools/call": lambda params: next(rounds)})
-        async with server.client(around=[naming("once", order)]) as client:
-            await client.call_tool("echo")
-        assert len(server.sent("tools/call")) == 2
-
-    run(main())
+    server = serve(**{"tools/call": lambda params: next(rounds)})
+    async with server.client(around=[naming("once", order)]) as client:
+        await client.call_tool("echo")
+    assert len(server.sent("tools/call")) == 2
     assert order == ["once", "/once"]
 
 
-def test_what_a_hook_and_the_server_raise_reaches_the_caller() -> None:
+async def test_what_a_hook_and_the_server_raise_reaches_the_caller() -> None:
     """F-API-23"""
 
     async def fail(call: Call, proceed: Proceed) -> CallToolResult:
         raise LookupError("mine")
 
-    async def main() -> None:
-        order: list[str] = []
-        server = ScriptedServer()
-        async with server.client(around=[naming("a", order)]) as client:
-            with pytest.raises(PeerError):
-                await client.call_tool("echo")
-            with pytest.raises(LookupError, match="mine"):
-                await client.call_tool("echo", around=[fail])
-        assert order == ["a", "/a"]
-
-    run(main())
+    order: list[str] = []
+    server = ScriptedServer()
+    async with server.client(around=[naming("a", order)]) as client:
+        with pytest.raises(PeerError):
+            await client.call_tool("echo")
+        with pytest.raises(LookupError, match="mine"):
+            await client.call_tool("echo", around=[fail])
+    assert order == ["a", "/a"]

@@ -21,7 +21,9 @@ from mcpclient.client.events.audit import logs_of
 from mcpclient.errors import CallRefused, ConnectFailed, PeerError, SandboxUnavailable, UsageError
 from mcpclient.net.chained_log import ChainedLog, read_log, verify_log
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.support.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
+
 
 ANSWERS: dict[str, Any] = {
     "tools/call": {"content": [{"type": "text", "text": "done"}]},
@@ -44,33 +46,21 @@ def calls(path: Path) -> list[dict[str, Any]]:
     return [each for each in records(path) if each["kind"] == "call"]
 
 
-def used(
-    path: Any,
-    use: Any,
-    answers: Mapping[str, Any] = ANSWERS,
-    server: ScriptedServer | None = None,
-    **options: Any,
-) -> ScriptedServer:
+def audited(
+    option: Any, answers: Mapping[str, Any] = ANSWERS, server: Any = None, **options: Any
+) -> mcpclient.Client:
     server = server or ScriptedServer(answers)
-
-    async def main() -> None:
-        async with server.client(audit=path, name="demo", **options) as client:
-            await use(client)
-
-    run(main())
-    return server
+    client: mcpclient.Client = server.client(audit=option, name="demo", **options)
+    return client
 
 
-def test_a_line_for_the_start_and_for_each_call(path: Path) -> None:
+async def test_a_line_for_the_start_and_for_each_call(path: Path) -> None:
     """F-AUDIT-1: who, what, the decision, the outcome, and how long it took."""
-
-    async def use(client: mcpclient.Client) -> None:
+    async with audited(path, {**ANSWERS, "tools/list": {"tools": []}}) as client:
         await client.call_tool("add", {"b": 1, "a": "é"})
         await client.list_tools()
         await client.read_resource("mem://1")
         await client.get_prompt("hello", {"who": "you"})
-
-    used(path, use, {**ANSWERS, "tools/list": {"tools": []}})
     start, *made = records(path)
     assert (start["kind"], start["server"], start["outcome"]) == ("start", "demo", "ok")
     assert start["sandbox"] is False
@@ -89,7 +79,7 @@ def test_a_line_for_the_start_and_for_each_call(path: Path) -> None:
     assert made[0]["arguments_sha256"] == digest
 
 
-def test_text_is_written_where_it_is_asked_for_and_never_a_secret(path: Path) -> None:
+async def test_text_is_written_where_it_is_asked_for_and_never_a_secret(path: Path) -> None:
     """F-AUDIT-1: known by a name, by a schema, by its form, or in the text of an error."""
     properties = {"door": {"type": "string", "format": "password"}}
     tools = [{"name": "open", "inputSchema": {"type": "object", "properties": properties}}]
@@ -98,17 +88,15 @@ def test_text_is_written_where_it_is_asked_for_and_never_a_secret(path: Path) ->
     def fail(params: Any) -> Any:
         raise PeerError(-32000, f"no access with password=hunter22 and {token}")
 
-    async def use(client: mcpclient.Client) -> None:
+    answers = {"tools/list": {"tools": tools}, "tools/call": fail}
+    other = path.with_name("digests.jsonl")
+    async with audited([AuditLog(path, text=True), other], answers) as client:
         await client.list_tools()
         arguments = {"door": "sesame1", "password": "sesame2", "note": token, "n": 1}
         with pytest.raises(PeerError):
             await client.call_tool("open", arguments)
         with pytest.raises(PeerError):
             await client.call_tool("open", {**arguments, "door": "other", "password": "other"})
-
-    answers = {"tools/list": {"tools": tools}, "tools/call": fail}
-    other = path.with_name("digests.jsonl")
-    used([AuditLog(path, text=True), other], use, answers)
     for secret in ("sesame", token, "hunter22"):
         assert secret not in path.read_text() + other.read_text()
     first, second = calls(path)
@@ -120,7 +108,7 @@ def test_text_is_written_where_it_is_asked_for_and_never_a_secret(path: Path) ->
     assert all("arguments" not in each for each in calls(other))
 
 
-def test_calls_that_were_refused_are_lines_too(path: Path) -> None:
+async def test_calls_that_were_refused_are_lines_too(path: Path) -> None:
     """F-AUDIT-1: by an approval, by another hook; what was asked for stands in them."""
 
     async def hook(call: Any, proceed: Any) -> Any:
@@ -133,16 +121,14 @@ def test_calls_that_were_refused_are_lines_too(path: Path) -> None:
     def ask(call: Any) -> Any:
         return call.name == "good" or "too risky"
 
-    async def use(client: mcpclient.Client) -> None:
+    around = [hook, mcpclient.ask_unless_read_only(ask)]
+    async with audited(path, around=around[:1] + around[1:], trusted=True) as client:
         await client.call_tool("good", {"a": 1})
         await client.call_tool("bad", {"a": 1})
         await client.call_tool("banned", {"a": 1})
         with pytest.raises(LookupError):
             await client.call_tool("odd")
         await client.read_resource("mem://1", around=[hook])
-
-    around = [hook, mcpclient.ask_unless_read_only(ask)]
-    used(path, use, around=around[:1] + around[1:], trusted=True)
     found = [(each["decision"], each["by"], each["outcome"]) for each in calls(path)]
     assert found == [
         ("allowed", "approval", "ok"),
@@ -158,7 +144,7 @@ def test_calls_that_were_refused_are_lines_too(path: Path) -> None:
     assert banned["arguments_sha256"] == hashlib.sha256(b'{"a":1}').hexdigest()
 
 
-def test_how_a_call_ended(path: Path) -> None:
+async def test_how_a_call_ended(path: Path) -> None:
     """F-AUDIT-1: with an error of the tool, of the server, by a timeout, by its caller."""
 
     def answer(params: Any) -> Any:
@@ -166,7 +152,7 @@ def test_how_a_call_ended(path: Path) -> None:
             return None
         return {"content": [], "isError": True}
 
-    async def use(client: mcpclient.Client) -> None:
+    async with audited(path, {"tools/call": answer}) as client:
         await client.call_tool("failing")
         with pytest.raises(mcpclient.CallTimeout):
             await client.call_tool("silent", timeout=1)
@@ -177,15 +163,13 @@ def test_how_a_call_ended(path: Path) -> None:
         with pytest.raises(UsageError):
             await client.call_tool("x", {"it": {1, 2}})
         await client.call_tools([("failing", None), ("failing", {})])
-
-    used(path, use, {"tools/call": answer})
     outcomes = [each["outcome"] for each in calls(path)]
     assert outcomes[:4] == ["tool_error", "CallTimeout", "cancelled", "UsageError"]
     assert outcomes[4:] == ["tool_error"] * 2
     assert calls(path)[3]["arguments_sha256"] == ""
 
 
-def test_a_call_that_cannot_be_written_is_refused_where_that_is_required(
+async def test_a_call_that_cannot_be_written_is_refused_where_that_is_required(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUDIT-1: before it is sent; and so is a start."""
@@ -193,21 +177,21 @@ def test_a_call_that_cannot_be_written_is_refused_where_that_is_required(
     def fail(self: Any, record: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    async def use(client: mcpclient.Client) -> None:
+    server = ScriptedServer(ANSWERS)
+    client = audited(AuditLog(path, required=True), server=server)
+    async with client:
         monkeypatch.setattr(ChainedLog, "append", fail)
         with pytest.raises(CallRefused, match=r"calls\.jsonl cannot be written: No space left"):
             await client.call_tool("add")
         with pytest.raises(CallRefused):
             await client.get_prompt("hello")
-
-    server = used(AuditLog(path, required=True), use)
     assert not server.sent("tools/call")
     assert not server.sent("prompts/get")
     with pytest.raises(ConnectFailed, match=r"the audit log .* cannot be written"):
-        used(AuditLog(path, required=True), use)
+        await client.connect()
 
 
-def test_a_required_line_is_there_before_the_call_is_sent(path: Path) -> None:
+async def test_a_required_line_is_there_before_the_call_is_sent(path: Path) -> None:
     """F-AUDIT-1: and the outcome follows in a line of its own."""
     seen: list[str] = []
 
@@ -215,26 +199,22 @@ def test_a_required_line_is_there_before_the_call_is_sent(path: Path) -> None:
         seen.extend(each["outcome"] for each in calls(path))
         return {"content": []}
 
-    used(
-        AuditLog(path, required=True), lambda client: client.call_tool("a"), {"tools/call": answer}
-    )
+    async with audited(AuditLog(path, required=True), {"tools/call": answer}) as client:
+        await client.call_tool("a")
     assert seen == ["sent"]
     assert [each["outcome"] for each in records(path)] == ["sent", "ok", "sent", "ok"]
 
 
-def test_a_log_that_is_not_required_holds_nothing_up(
+async def test_a_log_that_is_not_required_holds_nothing_up(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-AUDIT-1: the failure is logged once, as an error."""
-
-    async def use(client: mcpclient.Client) -> None:
-        for _ in range(3):
-            assert (await client.call_tool("add")).text == "done"
-
     foreign = tmp_path / "notes.txt"
     foreign.write_text("mine\n")
     with caplog.at_level(logging.ERROR):
-        used([foreign, AuditLog(tmp_path / "calls.jsonl")], use)
+        async with audited([foreign, AuditLog(tmp_path / "calls.jsonl")]) as client:
+            for _ in range(3):
+                assert (await client.call_tool("add")).text == "done"
     assert len(calls(tmp_path / "calls.jsonl")) == 3
     assert foreign.read_text() == "mine\n"
     assert [each.message for each in caplog.records] == [
@@ -242,20 +222,16 @@ def test_a_log_that_is_not_required_holds_nothing_up(
     ]
 
 
-def test_a_server_that_does_not_start(path: Path) -> None:
+async def test_a_server_that_does_not_start(path: Path) -> None:
     """F-AUDIT-1: with the reason; one that needs a sandbox that is not there was refused."""
-
-    async def main() -> None:
-        with pytest.raises(mcpclient.CommandNotFound):
-            await mcpclient.connect(["no-such-program"], audit=path)
-
-    run(main())
+    with pytest.raises(mcpclient.CommandNotFound):
+        await mcpclient.connect(["no-such-program"], audit=path)
     (line,) = records(path)
     assert (line["outcome"], line["decision"]) == ("CommandNotFound", "allowed")
     assert "no-such-program" in line["reason"]
 
 
-def test_a_start_without_the_sandbox_it_needs_was_refused(
+async def test_a_start_without_the_sandbox_it_needs_was_refused(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-AUDIT-1, F-BOX-2"""
@@ -263,23 +239,15 @@ def test_a_start_without_the_sandbox_it_needs_was_refused(
     async def refuse(self: Any, receiver: Any) -> None:
         raise SandboxUnavailable("no Landlock here")
 
-    async def main() -> None:
-        monkeypatch.setattr(mcpclient.StdioTransport, "open", refuse)
-        with pytest.raises(SandboxUnavailable):
-            await mcpclient.connect([sys.executable], audit=path, sandbox="required")
-
-    run(main())
+    monkeypatch.setattr(mcpclient.StdioTransport, "open", refuse)
+    with pytest.raises(SandboxUnavailable):
+        await mcpclient.connect([sys.executable], audit=path, sandbox="required")
     (line,) = records(path)
     assert (line["sandbox"], line["decision"], line["by"]) == (True, "refused", "sandbox")
 
 
-def test_calls_as_tasks_and_subscriptions_are_lines(path: Path) -> None:
+async def test_calls_as_tasks_and_subscriptions_are_lines(path: Path) -> None:
     """F-AUDIT-1: every way of making a call."""
-
-    async def use(client: mcpclient.Client) -> None:
-        await client.request("tools/call", {"name": "raw", "arguments": {}})
-        await client.call_tool_task("later")
-        await client.subscribe_resource("mem://1")
 
     def answer(params: Any) -> Any:
         task = {"taskId": "1", "status": "working", "createdAt": "2026-01-01T00:00:00Z"}
@@ -289,7 +257,10 @@ def test_calls_as_tasks_and_subscriptions_are_lines(path: Path) -> None:
     capabilities["tasks"] = {"requests": {"tools": {"call": {}}}}
     answers: dict[str, Any] = {"tools/call": answer, "resources/subscribe": {}}
     server = ScriptedServer(answers, version=HANDSHAKE, capabilities=capabilities)
-    used(path, use, server=server, tasks=True)
+    async with audited(path, server=server, tasks=True) as client:
+        await client.request("tools/call", {"name": "raw", "arguments": {}})
+        await client.call_tool_task("later")
+        await client.subscribe_resource("mem://1")
     assert [each["name"] for each in calls(path)] == ["raw", "later", "mem://1"]
 
 
@@ -314,14 +285,11 @@ def test_what_may_be_given_as_a_log() -> None:
         mcpclient.connect("https://example.com/mcp", audit=5)  # type: ignore[arg-type]
 
 
-def test_two_clients_with_one_log_write_one_chain(path: Path) -> None:
+async def test_two_clients_with_one_log_write_one_chain(path: Path) -> None:
     """F-AUDIT-1"""
-
-    async def use(client: mcpclient.Client) -> None:
+    async with audited(path) as client:
         server = ScriptedServer(ANSWERS)
         async with server.client(audit=os.fspath(path), name="other") as other:
             await asyncio.gather(client.call_tool("a"), other.call_tool("b"))
-
-    used(path, use)
     assert json.dumps([each["server"] for each in records(path)]).count("other") == 2
     assert len(records(path)) == 4

@@ -13,116 +13,98 @@ from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.types import LogMessage
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
 
-def test_a_plain_function_runs_at_once() -> None:
+
+async def test_a_plain_function_runs_at_once() -> None:
     """F-API-7: no task, no delay; ``on_progress=print`` is a callback."""
-
-    async def main() -> None:
-        heard: list[tuple[Any, ...]] = []
-        tasks = BackgroundTasks()
-        callback = OrderedCallback(lambda *arguments: heard.append(arguments), tasks)
-        callback(1)
-        callback(2, "b")
-        assert heard == [(1,), (2, "b")]
-        await callback.finish(None)
-        assert len(asyncio.all_tasks()) == 1
-
-    run(main())
+    heard: list[tuple[Any, ...]] = []
+    tasks = BackgroundTasks()
+    callback = OrderedCallback(lambda *arguments: heard.append(arguments), tasks)
+    callback(1)
+    callback(2, "b")
+    assert heard == [(1,), (2, "b")]
+    await callback.finish(None)
+    assert len(asyncio.all_tasks()) == 1
 
 
-def test_coroutines_run_in_order_one_at_a_time() -> None:
+async def test_coroutines_run_in_order_one_at_a_time() -> None:
     """F-API-7: progress is heard in order, however long each callback takes."""
+    heard: list[str] = []
+    gates = [asyncio.Event() for _ in range(3)]
 
-    async def main() -> None:
-        heard: list[str] = []
-        gates = [asyncio.Event() for _ in range(3)]
+    async def slow(number: int) -> None:
+        heard.append(f"begin {number}")
+        await gates[number].wait()
+        heard.append(f"end {number}")
 
-        async def slow(number: int) -> None:
-            heard.append(f"begin {number}")
-            await gates[number].wait()
-            heard.append(f"end {number}")
-
-        callback = OrderedCallback(slow, BackgroundTasks())
-        for number in range(3):
-            callback(number)
-        for gate in reversed(gates):
-            gate.set()
-        await callback.finish(None)
-        assert heard == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
-        callback(0)
-        await callback.finish(None)
-        assert heard[-1] == "end 0"
-
-    run(main())
+    callback = OrderedCallback(slow, BackgroundTasks())
+    for number in range(3):
+        callback(number)
+    for gate in reversed(gates):
+        gate.set()
+    await callback.finish(None)
+    assert heard == ["begin 0", "end 0", "begin 1", "end 1", "begin 2", "end 2"]
+    callback(0)
+    await callback.finish(None)
+    assert heard[-1] == "end 0"
 
 
-def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
+async def test_a_callback_that_is_too_slow_misses_the_oldest_calls(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-API-20: memory is bounded; the log says so, once."""
     monkeypatch.setattr("mcpclient.client.events.callbacks._MAX_WAITING", 3)
+    heard: list[int] = []
 
-    async def main() -> None:
-        heard: list[int] = []
+    async def slow(number: int) -> None:
+        await asyncio.sleep(1)
+        heard.append(number)
 
-        async def slow(number: int) -> None:
-            await asyncio.sleep(1)
-            heard.append(number)
-
-        callback = OrderedCallback(slow, BackgroundTasks())
-        for number in range(8):
-            callback(number)
-        await callback.finish(None)
-        assert heard == [0, 5, 6, 7]
-
-    run(main())
+    callback = OrderedCallback(slow, BackgroundTasks())
+    for number in range(8):
+        callback(number)
+    await callback.finish(None)
+    assert heard == [0, 5, 6, 7]
     assert caplog.text.count("dropping its oldest calls") == 1
 
 
-def test_what_waits_for_a_slow_callback_is_bounded_in_size(
+async def test_what_waits_for_a_slow_callback_is_bounded_in_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-API-20: ten thousand notifications of a message's size would be all the memory there is."""
     monkeypatch.setattr("mcpclient.client.events.callbacks._MAX_WEIGHT", 100_000)
+    heard: list[int] = []
 
-    async def main() -> None:
-        heard: list[int] = []
+    async def slow(message: LogMessage) -> None:
+        await asyncio.sleep(1)
+        heard.append(message.raw["number"])
 
-        async def slow(message: LogMessage) -> None:
-            await asyncio.sleep(1)
-            heard.append(message.raw["number"])
-
-        callback = OrderedCallback(slow, BackgroundTasks())
-        for number in range(8):
-            callback(LogMessage({"number": number, "data": ["x" * 10_000] * 4}))
-        callback(LogMessage({"number": 8, "data": "x" * 200_000}))
-        callback(LogMessage({"number": 9}))
-        await callback.finish(None)
-        assert heard == [0, 9]
-
-    run(main())
+    callback = OrderedCallback(slow, BackgroundTasks())
+    for number in range(8):
+        callback(LogMessage({"number": number, "data": ["x" * 10_000] * 4}))
+    callback(LogMessage({"number": 8, "data": "x" * 200_000}))
+    callback(LogMessage({"number": 9}))
+    await callback.finish(None)
+    assert heard == [0, 9]
 
 
-def test_a_function_that_is_a_coroutine_at_times() -> None:
+async def test_a_function_that_is_a_coroutine_at_times() -> None:
     """F-API-20: any awaitable counts, and plain calls wait for the ones before."""
+    heard: list[int] = []
+    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def main() -> None:
-        heard: list[int] = []
-        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def mixed(number: int) -> object:
+        heard.append(number)
+        return future if number == 0 else None
 
-        def mixed(number: int) -> object:
-            heard.append(number)
-            return future if number == 0 else None
-
-        callback = OrderedCallback(mixed, BackgroundTasks())
-        for number in range(3):
-            callback(number)
-        assert heard == [0]
-        future.set_result(None)
-        await callback.finish(None)
-        assert heard == [0, 1, 2]
-
-    run(main())
+    callback = OrderedCallback(mixed, BackgroundTasks())
+    for number in range(3):
+        callback(number)
+    assert heard == [0]
+    future.set_result(None)
+    await callback.finish(None)
+    assert heard == [0, 1, 2]
 
 
 def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
@@ -188,96 +170,81 @@ def test_a_callback_that_is_cancelled_by_itself_harms_nobody(
     assert caplog.text.count("failed") == 4
 
 
-def test_calls_that_wait_are_forgotten_with_their_session() -> None:
+async def test_calls_that_wait_are_forgotten_with_their_session() -> None:
     """F-LIFE-5: they are not made before those of the next."""
+    heard: list[int] = []
 
-    async def main() -> None:
-        heard: list[int] = []
+    async def slow(number: int) -> None:
+        await asyncio.sleep(1)
+        heard.append(number)
 
-        async def slow(number: int) -> None:
-            await asyncio.sleep(1)
-            heard.append(number)
-
-        tasks = BackgroundTasks()
-        callback = OrderedCallback(slow, tasks)
-        callback(1)
-        callback(2)
-        await asyncio.sleep(0)
-        tasks.cancel()
-        await tasks.wait()
-        await asyncio.sleep(0)
-        callback(3)
-        callback(4)
-        await callback.finish(None)
-        assert heard == [3, 4]
-
-    run(main())
+    tasks = BackgroundTasks()
+    callback = OrderedCallback(slow, tasks)
+    callback(1)
+    callback(2)
+    await asyncio.sleep(0)
+    tasks.cancel()
+    await tasks.wait()
+    await asyncio.sleep(0)
+    callback(3)
+    callback(4)
+    await callback.finish(None)
+    assert heard == [3, 4]
 
 
-def test_a_callback_may_call_itself() -> None:
+async def test_a_callback_may_call_itself() -> None:
     """F-API-10: what a coroutine callback sets off is heard after it."""
+    heard: list[int] = []
 
-    async def main() -> None:
-        heard: list[int] = []
+    async def function(number: int) -> None:
+        if number < 3:
+            callback(number + 1)
+        heard.append(number)
 
-        async def function(number: int) -> None:
-            if number < 3:
-                callback(number + 1)
-            heard.append(number)
-
-        callback = OrderedCallback(function, BackgroundTasks())
-        callback(1)
-        await callback.finish(None)
-        assert heard == [1, 2, 3]
-
-    run(main())
+    callback = OrderedCallback(function, BackgroundTasks())
+    callback(1)
+    await callback.finish(None)
+    assert heard == [1, 2, 3]
 
 
 @pytest.mark.parametrize("steps", [0, 1])
-def test_the_end_of_the_session_ends_the_callback(steps: int) -> None:
+async def test_the_end_of_the_session_ends_the_callback(steps: int) -> None:
     """F-LIFE-5: also in the turn in which it was called, and with no coroutine left unawaited."""
 
-    async def main() -> None:
-        async def endless(_: int) -> None:
-            await asyncio.Event().wait()
+    async def endless(_: int) -> None:
+        await asyncio.Event().wait()
 
-        tasks = BackgroundTasks()
-        callback = OrderedCallback(endless, tasks)
-        callback(1)
-        callback(2)
-        for _ in range(steps):
-            await asyncio.sleep(0)
-        tasks.cancel()
-        await callback.finish(None)
-        await tasks.wait(5)
+    tasks = BackgroundTasks()
+    callback = OrderedCallback(endless, tasks)
+    callback(1)
+    callback(2)
+    for _ in range(steps):
         await asyncio.sleep(0)
-        assert len(asyncio.all_tasks()) == 1
-        # Not stuck behind a task that is gone.
-        later = asyncio.Event()
-        again = OrderedCallback(later.set, BackgroundTasks())
-        again()
-        assert later.is_set()
+    tasks.cancel()
+    await callback.finish(None)
+    await tasks.wait(5)
+    await asyncio.sleep(0)
+    assert len(asyncio.all_tasks()) == 1
+    # Not stuck behind a task that is gone.
+    later = asyncio.Event()
+    again = OrderedCallback(later.set, BackgroundTasks())
+    again()
+    assert later.is_set()
 
-    run(main())
 
-
-def test_a_callback_works_on_after_a_cancelled_call() -> None:
+async def test_a_callback_works_on_after_a_cancelled_call() -> None:
     """F-API-20: a task cancelled before its first step leaves the callback usable."""
+    heard: list[int] = []
 
-    async def main() -> None:
-        heard: list[int] = []
+    async def function(number: int) -> None:
+        heard.append(number)
 
-        async def function(number: int) -> None:
-            heard.append(number)
-
-        tasks = BackgroundTasks()
-        callback = OrderedCallback(function, tasks)
-        callback(1)
-        tasks.cancel()
-        await tasks.wait(5)
-        await asyncio.sleep(0)
-        callback(2)
-        await callback.finish(None)
-        assert heard == [2]
-
-    run(main())
+    tasks = BackgroundTasks()
+    callback = OrderedCallback(function, tasks)
+    callback(1)
+    tasks.cancel()
+    await tasks.wait(5)
+    await asyncio.sleep(0)
+    callback(2)
+    await callback.finish(None)
+    assert heard == [2]

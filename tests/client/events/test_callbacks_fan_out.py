@@ -15,8 +15,12 @@ from tests.client.connection.test_connection import client_of
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
 
-def test_log_messages_go_to_a_handler_and_to_logging(caplog: pytest.LogCaptureFixture) -> None:
+
+async def test_log_messages_go_to_a_handler_and_to_logging(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """F-API-6"""
     caplog.set_level(logging.DEBUG, "mcpclient.server")
     logs: list[Any] = []
@@ -28,17 +32,13 @@ def test_log_messages_go_to_a_handler_and_to_logging(caplog: pytest.LogCaptureFi
         {"level": ["nonsense"], "data": 1},
         {},
     ]
-
-    async def main() -> None:
-        options: dict[str, Any] = {
-            "on_log": logs.append,
-            "on_notification": lambda method, params: seen.append(method),
-        }
-        async with client_of(McpServer(), **options) as client:
-            messages = [{"method": "notifications/message", "params": each} for each in params]
-            await client.call_tool("notify", {"messages": messages})
-
-    run(main())
+    options: dict[str, Any] = {
+        "on_log": logs.append,
+        "on_notification": lambda method, params: seen.append(method),
+    }
+    async with client_of(McpServer(), **options) as client:
+        messages = [{"method": "notifications/message", "params": each} for each in params]
+        await client.call_tool("notify", {"messages": messages})
     assert [record.levelname for record in caplog.records if record.name == "mcpclient.server"] == [
         "WARNING",
         "CRITICAL",
@@ -51,34 +51,26 @@ def test_log_messages_go_to_a_handler_and_to_logging(caplog: pytest.LogCaptureFi
     assert seen == ["notifications/message"] * 5
 
 
-def test_log_messages_nobody_wants_cost_nothing(caplog: pytest.LogCaptureFixture) -> None:
+async def test_log_messages_nobody_wants_cost_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """F-API-6"""
     caplog.set_level(logging.ERROR, "mcpclient.server")
-
-    async def main() -> None:
-        async with client_of(McpServer()) as client:
-            message = {"method": "notifications/message", "params": {"level": "info"}}
-            await client.call_tool("notify", {"messages": [message]})
-
-    run(main())
+    async with client_of(McpServer()) as client:
+        message = {"method": "notifications/message", "params": {"level": "info"}}
+        await client.call_tool("notify", {"messages": [message]})
     assert caplog.records == []
 
 
-def test_errors_that_belong_to_no_call_are_told() -> None:
+async def test_errors_that_belong_to_no_call_are_told() -> None:
     """F-API-20"""
     errors: list[McpError] = []
-
-    async def main() -> None:
-        async with client_of(McpServer(), on_error=errors.append) as client:
-            messages = [{"method": "vendor/bad", "params": "no object"}]
-            await client.call_tool("notify", {"messages": messages})
-            await client.ping()
-
-    run(main())
+    async with client_of(McpServer(), on_error=errors.append) as client:
+        messages = [{"method": "vendor/bad", "params": "no object"}]
+        await client.call_tool("notify", {"messages": messages})
+        await client.ping()
     assert [type(error) for error in errors] == [ProtocolViolation]
 
 
-def test_observers_hear_of_everything() -> None:
+async def test_observers_hear_of_everything() -> None:
     """F-API-20"""
     heard: list[str] = []
 
@@ -95,15 +87,12 @@ def test_observers_hear_of_everything() -> None:
         def closed(self) -> None:
             heard.append("closed")
 
-    async def main() -> None:
-        client = client_of(McpServer())
-        client._connection.observers.append(Ear())
-        await client.connect()
-        await client.call_tool("notify", {"messages": [{"method": "vendor/x"}]})
-        client._connection.session.connection_lost(ConnectionLost("gone"))
-        await client.close()
-
-    run(main())
+    client = client_of(McpServer())
+    client._connection.observers.append(Ear())
+    await client.connect()
+    await client.call_tool("notify", {"messages": [{"method": "vendor/x"}]})
+    client._connection.session.connection_lost(ConnectionLost("gone"))
+    await client.close()
     assert heard == ["connected", "vendor/x", "lost", "closed"]
 
 

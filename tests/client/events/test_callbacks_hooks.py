@@ -12,6 +12,8 @@ from mcpclient.client.events.callbacks import Hooks
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.virtual_time
+
 
 def call(params: Mapping[str, Any]) -> Mapping[str, Any]:
     if params["name"] == "missing":
@@ -112,15 +114,11 @@ def test_the_tools_are_counted_for_who_wants_to_know(version: str, broken: bool)
     assert counts == [None if broken else 3]
 
 
-def test_only_tool_calls_are_told() -> None:
+async def test_only_tool_calls_are_told() -> None:
     """F-SHOW-7, F-SAFE-5: the hook is for tools, and a resource is none."""
     told: list[dict[str, Any]] = []
-
-    async def session() -> None:
-        server = ScriptedServer({"resources/read": {"contents": []}}, version=HANDSHAKE)
-        hooks = Hooks(on_tool_call=lambda **facts: told.append(facts))
-        async with server.client(hooks=hooks) as client:
-            await client.read_resource("mem://1")
-
-    run(session())
+    server = ScriptedServer({"resources/read": {"contents": []}}, version=HANDSHAKE)
+    hooks = Hooks(on_tool_call=lambda **facts: told.append(facts))
+    async with server.client(hooks=hooks) as client:
+        await client.read_resource("mem://1")
     assert told == []

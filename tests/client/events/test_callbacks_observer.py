@@ -6,10 +6,13 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import McpError
 from tests.client.scripted_server import ScriptedServer
-from tests.support import virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Diary(Observer):
@@ -35,22 +38,18 @@ class Diary(Observer):
         self.entries.append("closed")
 
 
-def test_an_observer_is_told_everything_in_order() -> None:
+async def test_an_observer_is_told_everything_in_order() -> None:
     """F-API-20: over two connections, and before the caller's own callback."""
     server, diary = ScriptedServer(), Diary()
-
-    async def main() -> None:
-        said = diary.entries.append
-        client = server.client(on_notification=lambda method, _: said(f"callback {method}"))
-        client._connection.observers.append(diary)
-        async with client:
-            server.notify("notifications/tools/list_changed")
-            await asyncio.sleep(0.1)
-            server.lose()
-            await asyncio.sleep(0.1)
-            await client.connect()
-
-    virtual_time.run(main())
+    said = diary.entries.append
+    client = server.client(on_notification=lambda method, _: said(f"callback {method}"))
+    client._connection.observers.append(diary)
+    async with client:
+        server.notify("notifications/tools/list_changed")
+        await asyncio.sleep(0.1)
+        server.lose()
+        await asyncio.sleep(0.1)
+        await client.connect()
     assert diary.entries == [
         "connected",
         "notifications/tools/list_changed",
