@@ -117,17 +117,6 @@ async def test_extensions_are_those_the_server_declared() -> None:
         assert client.extensions == {"vendor/x": {"a": 1}}
 
 
-@pytest.mark.parametrize(("era", "told"), [("handshake", 1), ("stateless", 0)])
-async def test_roots_may_change(era: str, told: int) -> None:
-    """F-API-10"""
-    server = McpServer(era)
-    async with client_of(server, roots=[]) as client:
-        await client.set_roots(["file:///new"])
-        if told:
-            assert "new" in (await client.call_tool("ask", {"method": "roots/list"})).text
-    assert len(server.messages("notifications/roots/list_changed")) == told
-
-
 async def test_capabilities_are_a_copy() -> None:
     """F-API-20"""
     async with client_of() as client:
@@ -193,33 +182,6 @@ async def test_all_pages_are_listed_and_a_repeated_cursor_is_an_error() -> None:
     assert len(server.messages("tools/list")) == 2
 
 
-async def test_a_tool_that_fails_is_a_result_or_an_exception() -> None:
-    """F-API-2"""
-    async with client_of() as client:
-        result = await client.call_tool("fail")
-        assert result.is_error and result.text == "it failed"
-        with pytest.raises(ToolError, match="it failed"):
-            await client.call_tool("fail", raise_on_error=True)
-
-
-async def test_a_hundred_calls_at_once_answered_in_any_order() -> None:
-    """F-LIFE-9: many calls at once."""
-    async with client_of() as client:
-        calls = (client.call_tool("hold", {"text": str(n), "of": 100}) for n in range(100))
-        results = await asyncio.gather(*calls)
-        assert [result.text for result in results] == [str(n) for n in range(100)]
-
-
-async def test_progress_comes_in_order_and_before_the_result() -> None:
-    """F-API-7"""
-    async with client_of() as client:
-        seen: list[Any] = []
-        result = await client.call_tool(
-            "progress", {"steps": 5}, on_progress=lambda step: seen.append(step.progress)
-        )
-        assert (result.text, seen) == ("done", [1, 2, 3, 4, 5])
-
-
 async def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() -> None:
     """F-API-7, F-API-8: the server is told of cancelled calls."""
     server = McpServer()
@@ -232,19 +194,6 @@ async def test_a_call_that_times_out_is_cancelled_and_its_late_answer_ignored() 
     (call_message, _, _) = server.messages("tools/call")
     (cancelled,) = server.messages("notifications/cancelled")
     assert cancelled["params"]["requestId"] == call_message["id"]
-
-
-async def test_a_call_whose_task_is_cancelled_is_cancelled() -> None:
-    """F-API-8: the server is told of cancelled calls."""
-    server = McpServer()
-    async with client_of(server) as client:
-        calling = asyncio.ensure_future(client.call_tool("never"))
-        await asyncio.sleep(1)
-        calling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await calling
-        assert await echo(client) == "x"
-    assert len(server.messages("notifications/cancelled")) == 1
 
 
 async def test_a_handler_may_call_the_same_client() -> None:
@@ -296,19 +245,6 @@ async def test_unknown_things_are_kept() -> None:
         assert called.raw == result
         assert called.text == "x"
         assert called.content[0].raw == content[0]
-
-
-async def test_any_request_and_any_notification_can_be_sent() -> None:
-    """F-WIRE-8"""
-    server = McpServer()
-    server.answers["vendor/ask"] = {"ok": 1}
-    async with client_of(server) as client:
-        meta = {"traceparent": "00-1"}
-        assert await client.request("vendor/ask", {"a": 1}, meta=meta) == {"ok": 1}
-        await client.notify("vendor/note", {"b": 2})
-        await client.ping()
-    assert server.messages("vendor/ask")[0]["params"] == {"a": 1, "_meta": {"traceparent": "00-1"}}
-    assert server.messages("vendor/note")[0]["params"] == {"b": 2}
 
 
 async def test_headers_of_single_calls_never_mix() -> None:

@@ -93,6 +93,7 @@ ODD: dict[str, tuple[Callable[[Json], list[Json]], type[McpError] | str]] = {
     "error null": (lambda m: [answer(m["id"], result=TEXT, error=None)], ProtocolViolation),
     "error a text": (lambda m: [answer(m["id"], error="no")], ProtocolViolation),
     "code a text": (lambda m: [answer(m["id"], error={"code": "1"})], ProtocolViolation),
+    "no code": (lambda m: [answer(m["id"], error={"message": "no"})], ProtocolViolation),
     "no message": (lambda m: [answer(m["id"], error={"code": 1})], PeerError),
     "message a list": (
         lambda m: [answer(m["id"], error={"code": 1, "message": [1]})],

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.answers.answerers import Elicitation
-from mcpclient.client.answers.inbound_requests import PAUSES_TIMEOUTS, Handlers, error_answer
+from mcpclient.client.answers.inbound_requests import Handlers, error_answer
 from mcpclient.client.events.callbacks import Observer
 from mcpclient.errors import (
     ConnectionLost,
@@ -23,6 +23,7 @@ from mcpclient.errors import (
 )
 from mcpclient.protocol.elicitation import ElicitationRequest
 
+CREATE = "elicitation/create"
 FORM = {
     "message": "Who?",
     "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}},
@@ -47,42 +48,6 @@ def test_capabilities_are_those_of_the_handlers() -> None:
     assert set(given.capabilities) == {"sampling", "elicitation", "roots"}
 
 
-def test_each_question_reaches_its_handler() -> None:
-    """F-API-10: by its method; ping is answered without any handler."""
-    handlers = Handlers(elicitation=lambda request: {"name": "Ada"}, roots=["file:///srv"])
-    assert answer(handlers, "roots/list") == {"roots": [{"uri": "file:///srv"}]}
-    assert answer(handlers, "elicitation/create", FORM) == {
-        "action": "accept",
-        "content": {"name": "Ada"},
-    }
-    assert answer(Handlers(), "ping") == {}
-
-
-@pytest.mark.parametrize("method", ["roots/list", "elicitation/create", "vendor/thing", ""])
-def test_what_was_not_offered(method: str) -> None:
-    """F-API-10: anything else is answered -32601."""
-    with pytest.raises(NotOffered, match="does not offer") as caught:
-        answer(Handlers(), method)
-    assert error_answer(caught.value)[0] == -32601
-
-
-def test_a_failing_handler_is_logged_and_tells_the_server_nothing_private(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """F-AUTH-12: the text of the host's exception stays in the host's log."""
-
-    async def fail(request: object) -> dict[str, Any]:
-        raise KeyError("s3cret")
-
-    handlers = Handlers(elicitation=fail)
-    with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed) as caught:
-        answer(handlers, "elicitation/create", FORM)
-    code, text, data = error_answer(caught.value)
-    assert (code, data) == (-32603, None)
-    assert "s3cret" not in text
-    assert "s3cret" in caplog.text
-
-
 def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
     """F-SHOW-3: the reason may quote what the server asked for."""
 
@@ -91,7 +56,7 @@ def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCapture
             raise HandlerFailed("elicitation/create", "there is no field \x1b[2J")
 
     handlers = Handlers()
-    handlers._answerers["elicitation/create"] = Quoting()
+    handlers._answerers[CREATE] = Quoting()
     with pytest.raises(HandlerFailed, match=r"no field \\x1b\[2J"):
         answer(handlers, "elicitation/create", FORM)
     assert r"no field \x1b[2J" in caplog.text and "\x1b" not in caplog.text
@@ -115,37 +80,23 @@ def test_what_the_server_is_told(error: McpError, told: tuple[int, str, Any]) ->
     assert error_answer(error) == told
 
 
-def test_visits() -> None:
-    """F-API-10: visits to URLs go through the elicitation handler, if there is one for them."""
-
-    def agrees(request: object) -> bool:
-        return True
-
-    assert not asyncio.run(Handlers().ask_for_visits([VISIT]))
-    assert asyncio.run(Handlers(elicitation=Elicitation(url=agrees)).ask_for_visits([VISIT]))
-    declines = Handlers(elicitation=Elicitation(url=lambda request: False))
-    assert not asyncio.run(declines.ask_for_visits([VISIT]))
-
-
-def test_a_visit_that_fails(caplog: pytest.LogCaptureFixture) -> None:
-    """F-API-10: logged as any other failing handler."""
+@pytest.mark.parametrize("visit", [False, True])
+def test_a_failing_handler_is_logged_and_tells_the_server_nothing_private(
+    visit: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """F-AUTH-12, F-API-10: the text of the host's exception stays in the host's log."""
 
     def fail(request: object) -> bool:
         raise KeyError("s3cret")
 
-    handlers = Handlers(elicitation=Elicitation(url=fail))
-    with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed):
-        asyncio.run(handlers.ask_for_visits([VISIT]))
+    handlers = Handlers(elicitation=Elicitation(form=fail, url=fail))
+    asking = handlers.ask_for_visits([VISIT]) if visit else handlers.answer(CREATE, FORM)
+    with caplog.at_level(logging.ERROR, "mcpclient.client"), pytest.raises(HandlerFailed) as caught:
+        asyncio.run(asking)
+    code, text, data = error_answer(caught.value)
+    assert (code, data) == (-32603, None)
+    assert "s3cret" not in text
     assert "s3cret" in caplog.text
-
-
-def test_roots_may_change_where_there_are_some() -> None:
-    """F-API-10: a capability that was not declared cannot be had later."""
-    handlers = Handlers(roots=[])
-    handlers.set_roots(["file:///new"])
-    assert answer(handlers, "roots/list") == {"roots": [{"uri": "file:///new"}]}
-    with pytest.raises(UsageError):
-        Handlers().set_roots([])
 
 
 def test_a_connection_is_served() -> None:
@@ -166,8 +117,3 @@ def test_a_connection_is_served() -> None:
     Handlers().attach("x", observers)
     assert len(observers) == 3
     assert Handlers().handshake_capabilities == {}
-
-
-def test_whom_a_human_is_asked() -> None:
-    """F-API-7: these two stop the clocks."""
-    assert {"elicitation/create", "sampling/createMessage"} == PAUSES_TIMEOUTS

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import HttpError, McpError, PeerError, ProtocolViolation
-from mcpclient.protocol.negotiation import MAX_ROUNDS
+from mcpclient.errors import HttpError, PeerError, ProtocolViolation
 from tests.client.scripted_server import ScriptedServer
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
 
 pytestmark = pytest.mark.virtual_time
-
-
-Work = Callable[[Client, HttpServer], Awaitable[None]]
 
 
 @asynccontextmanager
@@ -54,15 +50,6 @@ def now() -> float:
 async def echo(client: Client, **options: Any) -> str:
     text: str = (await client.call_tool("echo", {"text": "x"}, **options)).text
     return text
-
-
-@pytest.mark.parametrize("era", ["handshake", "stateless"])
-async def test_a_call_is_one_request(era: str) -> None:
-    """F-API-19: one request per call."""
-    async with over_http(era=era) as (client, server):
-        for _ in range(3):
-            assert await echo(client) == "x"
-        assert methods(server) == ["tools/call"] * 3
 
 
 # Busy servers
@@ -192,86 +179,11 @@ async def test_a_header_mismatch_of_anything_but_a_call_is_an_error() -> None:
     assert server.sent("tools/list") == []
 
 
-async def test_other_errors_of_the_peer_are_raised() -> None:
-    """F-WIRE-2"""
-    async with over_http() as (client, server):
-        with pytest.raises(PeerError) as caught:
-            await client.call_tool("no such tool")
-        assert caught.value.code == -32602
-        assert len(server.requests) == 1
-
-
 # Rounds of input
 
 
 def scripted(answer: Any) -> ScriptedServer:
     return ScriptedServer({"tools/call": answer})
-
-
-ASK_ROOTS = {"method": "roots/list", "params": {}}
-
-
-def asking(requests: Json, state: str = "s") -> Json:
-    return {"resultType": "input_required", "inputRequests": requests, "requestState": state}
-
-
-def done(text: str = "done") -> Json:
-    content = [{"type": "text", "text": text}]
-    return {"resultType": "complete", "content": content}
-
-
-@pytest.mark.parametrize("tasks", [False, True])
-async def test_what_the_server_asks_is_answered_and_the_call_goes_on(tasks: bool) -> None:
-    """F-API-10, F-LIFE-2: whether the client takes part in tasks or not."""
-
-    def answer(params: Json) -> Json:
-        if "inputResponses" not in params:
-            return asking({"a": ASK_ROOTS, "b": ASK_ROOTS})
-        return done()
-
-    server = scripted(answer)
-    async with server.client(roots=[], tasks=tasks) as client:
-        assert (await client.call_tool("x", {"k": 1})).text == "done"
-    first, second = server.sent("tools/call")
-    assert second["requestState"] == "s"
-    assert set(second["inputResponses"]) == {"a", "b"}
-    assert (first["name"], first["arguments"]) == (second["name"], second["arguments"])
-    assert len(set(server.ids("tools/call"))) == 2
-
-
-async def test_a_server_that_only_wants_to_be_asked_again_is_given_time() -> None:
-    """F-API-12"""
-    left = [1, 2, 3]
-
-    def answer(params: Json) -> Json:
-        return asking({}, str(left.pop())) if left else done()
-
-    async with scripted(answer).client() as client:
-        began = now()
-        assert (await client.call_tool("x")).text == "done"
-        assert now() > began
-
-
-async def test_a_server_that_never_stops_asking_is_stopped() -> None:
-    """F-API-12"""
-    server = scripted(lambda params: asking({"a": ASK_ROOTS}))
-    async with server.client(roots=[]) as client:
-        with pytest.raises(ProtocolViolation, match="asked for input"):
-            await client.call_tool("x")
-    assert len(server.sent("tools/call")) == MAX_ROUNDS + 1
-
-
-@pytest.mark.parametrize(
-    "request_",
-    [None, 5, {}, {"method": 5}, {"method": "vendor/unknown"}, {"method": "roots/list"}],
-)
-async def test_what_cannot_be_answered_fails_the_call(request_: Any) -> None:
-    """F-API-10: also what no handler was given for."""
-    server = scripted(lambda params: asking({"a": request_}))
-    async with server.client() as client:
-        with pytest.raises(McpError):
-            await client.call_tool("x")
-    assert len(server.sent("tools/call")) == 1
 
 
 @pytest.mark.parametrize("kind", ["vendor-type", 5, None])
@@ -293,21 +205,6 @@ async def test_a_task_is_no_result_to_those_who_take_part_in_none() -> None:
 
 
 # Answers used again
-
-
-async def test_an_answer_that_may_be_used_again_is() -> None:
-    """F-API-15: see tests/client/connection/test_call_recovery_cache.py for the rules."""
-    server = ScriptedServer({"tools/list": {"tools": [], "ttlMs": 60_000, "cacheScope": "private"}})
-    async with server.client() as client:
-        await client.list_tools()
-        await client.list_tools()
-        assert len(server.sent("tools/list")) == 1
-        await client.list_tools(fresh=True)
-        assert len(server.sent("tools/list")) == 2
-    async with server.client(cache=False) as client:
-        await client.list_tools()
-        await client.list_tools()
-        assert len(server.sent("tools/list")) == 4
 
 
 @pytest.mark.parametrize("cache", [True, False])

@@ -42,12 +42,11 @@ def scripted(*results: Any) -> ScriptedServer:
     return ScriptedServer({"tools/call": lambda params: left.pop(0)})
 
 
-def test_a_round_of_input() -> None:
-    """F-API-12: the call's own params, the answers under their names, the state byte-exact, and a
-    new id.
-    """
+@pytest.mark.parametrize("tasks", [False, True])
+def test_a_round_of_input(tasks: bool) -> None:
+    """F-API-12: its own params, the answers by their names, the state byte-exact, and a new id."""
     server = scripted(asking(inputRequests={"q": FORM}, requestState=STATE), DONE)
-    assert call(server, elicitation=lambda request: True).text == "done"
+    assert call(server, elicitation=lambda request: True, tasks=tasks).text == "done"
     first, second = server.sent("tools/call")
     assert "inputResponses" not in first and "requestState" not in first
     assert second["inputResponses"] == {"q": {"action": "accept", "content": {}}}
@@ -144,6 +143,8 @@ def test_a_server_that_wants_only_its_state_is_not_hurried() -> None:
     ("request_", "reason"),
     [
         (FORM, "which this client does not offer"),
+        ({"method": "vendor/unknown"}, "asked for input with an invalid request"),
+        (None, "asked for input with an invalid request"),
         ({"method": "ping"}, "asked for input with an invalid request"),
         ({"method": "tools/call"}, "asked for input with an invalid request"),
         ({"method": 7}, "asked for input with an invalid request"),

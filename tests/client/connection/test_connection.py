@@ -27,7 +27,6 @@ from mcpclient.errors import (
     PeerError,
     ProcessExited,
     ProtocolViolation,
-    SessionExpired,
 )
 from mcpclient.net.chained_log import read_log
 from mcpclient.net.process.stopping import StopLadder
@@ -167,39 +166,6 @@ def expiring() -> tuple[StreamableEndpoint, McpServer]:
     return StreamableEndpoint(server, session="one"), server
 
 
-async def test_an_expired_session_is_renewed_once_for_all_calls() -> None:
-    """F-HTTP-6: and each call is repeated once."""
-    service, server = expiring()
-    async with http(service.routes) as web, Client(str(web.url())) as client:
-        service.session = "two"
-        web.requests.clear()
-        calls = (client.call_tool("echo", {"text": str(number)}) for number in range(20))
-        results = await asyncio.gather(*calls)
-        assert [result.text for result in results] == [str(number) for number in range(20)]
-        assert methods(web).count("initialize") == 1
-        assert methods(web).count("tools/call") == 40
-        assert len(server.messages("tools/call")) == 20
-
-
-async def test_a_session_that_expires_at_once_again_is_an_error() -> None:
-    """F-HTTP-6: repeated once, not for ever."""
-    service, _ = expiring()
-
-    async def refuse_calls(request: Request, answer: Answer) -> None:
-        if request.message.get("method") == "tools/call":
-            answer.full(404)
-        else:
-            await service.post(request, answer)
-
-    routes = {**service.routes, "POST /mcp": refuse_calls}
-    async with http(routes) as web, Client(str(web.url())) as client:
-        with pytest.raises(SessionExpired):
-            await client.call_tool("echo", {"text": "x"})
-        assert methods(web).count("tools/call") == 2
-        assert methods(web).count("initialize") == 2
-        await client.ping()
-
-
 async def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
     """F-HTTP-6: twenty calls do not try twenty times."""
     service, _ = expiring()
@@ -254,19 +220,6 @@ async def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
         with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
             await client.ping()
         await client.close()
-
-
-async def test_the_channel_of_a_renewed_session_is_opened_again() -> None:
-    """F-HTTP-6, F-HTTP-4"""
-    service = StreamableEndpoint(McpServer(), session="one", listens=True)
-    async with http(service.routes) as web, Client(str(web.url())) as client:
-        service.session = "two"
-        await client.ping()
-        await asyncio.sleep(1)
-        assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == [
-            "one",
-            "two",
-        ]
 
 
 # stdio

@@ -49,18 +49,20 @@ LOST = [
 
 
 @pytest.mark.parametrize("json_answers", [True, False])
-@pytest.mark.parametrize("body", LOST)
+@pytest.mark.parametrize("refused", [(404, b""), *((400, body) for body in LOST)])
 async def test_a_refusal_that_speaks_of_the_session_begins_another(
-    body: bytes, json_answers: bool
+    refused: tuple[int, bytes], json_answers: bool
 ) -> None:
     """F-HTTP-6: one for twenty calls, each of which is repeated once."""
     server = McpServer()
     service = StreamableEndpoint(server, session="one", json=json_answers)
-    service.refusal = (400, body)
+    service.refusal = refused
     async with http(service.routes) as web, Client(str(web.url())) as client:
         service.session = "two"
         web.requests.clear()
-        await asyncio.gather(*(use(client) for _ in range(20)))
+        texts = [str(number) for number in range(20)]
+        calls = [client.call_tool("echo", {"text": text}) for text in texts]
+        assert [result.text for result in await asyncio.gather(*calls)] == texts
         assert methods(web).count("initialize") == 1
         assert methods(web).count("tools/call") == 40
         assert len(server.messages("tools/call")) == 20
@@ -130,22 +132,28 @@ async def test_a_session_that_never_worked_is_not_lost() -> None:
         assert methods(web).count("initialize") == 1
 
 
-async def test_a_session_that_is_refused_at_once_again_is_an_error() -> None:
+@pytest.mark.parametrize(
+    ("status", "body", "said"), [(404, b"", ""), (400, LOST[0], "No valid session ID")]
+)
+async def test_a_session_that_is_refused_at_once_again_is_an_error(
+    status: int, body: bytes, said: str
+) -> None:
     """F-HTTP-6: repeated once, not for ever."""
     service = StreamableEndpoint(McpServer(), session="one")
 
     async def refuse(request: Request, answer: Answer) -> None:
         if request.message.get("method") == "tools/call":
-            answer.full(400, {}, LOST[0])
+            answer.full(status, {}, body)
         else:
             await service.post(request, answer)
 
     routes = {**service.routes, "POST /mcp": refuse}
     async with http(routes) as web, Client(str(web.url())) as client:
-        with pytest.raises(SessionExpired, match="No valid session ID"):
+        with pytest.raises(SessionExpired, match=said):
             await use(client)
         assert methods(web).count("tools/call") == 2
         assert methods(web).count("initialize") == 2
+        await client.ping()
 
 
 async def test_a_session_that_can_not_be_renewed_is_no_connection() -> None:

@@ -153,15 +153,6 @@ async def test_ids_are_unique_and_answers_find_their_calls_in_any_order() -> Non
         assert bench.session.in_flight == 0
 
 
-async def test_an_id_that_became_a_string_still_matches() -> None:
-    """F-WIRE-1"""
-    async with on_bench() as bench:
-        call = bench.call()
-        await turn()
-        bench.answer(str(bench.wire.sent[0]["id"]), ok=True)
-        assert await call == {"ok": True}
-
-
 @pytest.mark.parametrize("request_id", [99, "99", "abc", None, [1], {}, 1.5, True, -1])
 async def test_an_answer_nobody_waits_for_is_ignored(
     request_id: Any, caplog: pytest.LogCaptureFixture
@@ -191,30 +182,6 @@ async def test_an_error_answer_is_raised_with_all_it_says() -> None:
             await call
         assert (caught.value.code, caught.value.message) == (-32602, "no")
         assert caught.value.data == {"field": "x"}
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"id": 1},
-        {"id": 1, "result": None},
-        {"id": 1, "result": [1]},
-        {"id": 1, "error": None},
-        {"id": 1, "error": "broken"},
-        {"id": 1, "error": {"message": "no code"}},
-        {"id": 1, "error": {"code": "text"}},
-        {"id": 1, "error": {"code": float("nan")}},
-        {"id": 1, "error": {"code": float("inf")}},
-    ],
-)
-async def test_an_answer_that_is_none_is_a_violation_of_that_call(message: Message) -> None:
-    """F-WIRE-7"""
-    async with on_bench() as bench:
-        call = bench.call()
-        await turn()
-        bench.session.message_received(message)
-        with pytest.raises(ProtocolViolation):
-            await call
 
 
 async def test_an_error_without_an_id_answers_the_only_call_there_is() -> None:
@@ -273,51 +240,6 @@ async def test_a_failed_request_fails_its_call_and_a_failed_notification_is_repo
         error = HttpError(502, {}, b"")
         bench.session.request_failed(None, error)
         assert bench.errors == [error]
-
-
-class Log:
-    """The order of the messages that a session had logged."""
-
-    def __init__(self) -> None:
-        self.seen: list[tuple[str, Any]] = []
-
-    def sent(self, message: Message) -> None:
-        self.seen.append(("sent", message.get("id")))
-
-    def received(self, message: Message) -> None:
-        self.seen.append(("received", message.get("id")))
-
-    def abandoned(self, request_id: Any) -> None:
-        self.seen.append(("abandoned", request_id))
-
-    def failed(self, error: McpError, request_id: Any) -> None:
-        self.seen.append(("failed", request_id))
-
-    def lost(self, error: McpError) -> None:
-        self.seen.append(("lost", None))
-
-    def closed(self) -> None:
-        self.seen.append(("closed", None))
-
-
-async def test_every_message_is_logged_and_what_became_of_it() -> None:
-    """F-SHOW-5: sent, received, refused, given up, and the end."""
-    async with on_bench() as bench:
-        log = Log()
-        bench.session.log = log  # type: ignore[assignment]
-        calls = [bench.call() for _ in range(4)]
-        await turn()
-        bench.answer(1)
-        bench.session.message_rejected(ProtocolViolation("broken"), 2)
-        bench.session.request_failed(3, HttpError(500, {}, b""))
-        calls[3].cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-        assert log.seen == [
-            *(("sent", number) for number in (1, 2, 3, 4)),
-            *(("received", 1), ("failed", 2), ("failed", 3), ("abandoned", 4), ("sent", None)),
-        ]
-        bench.session.connection_lost(ConnectionLost("gone"))
-        assert log.seen[-1] == ("lost", None)
 
 
 # Time

@@ -131,6 +131,7 @@ async def test_failures_are_notes() -> None:
     violation, lost = ProtocolViolation("bad"), ConnectionLost("gone")
     taped = Taped()
     await taped.open()
+    taped.session.message_rejected(violation, 7)
     taped.session.message_rejected(violation, None)
     taped.session.request_failed(2, lost)
     taped.session.channel_lost(lost)
@@ -139,6 +140,7 @@ async def test_failures_are_notes() -> None:
     bad = {"type": "ProtocolViolation", "text": "bad"}
     gone = {"type": "ConnectionLost", "text": "gone"}
     assert taped.records == [
+        {"direction": "note", "answers": 7, "error": bad},
         {"direction": "note", "error": bad},
         {"direction": "note", "answers": 2, "error": gone},
         {"direction": "note", "end": "lost", "error": gone},
