@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, Elicitation, ElicitationRequest, accept_defaults
-from mcpclient.client.answers.answerers import ElicitationAnswerer, ElicitationOption
+from mcpclient.client.answers.answerers import (
+    ElicitationAnswerer,
+    ElicitationOption,
+    form_problem,
+)
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     HandlerFailed,
@@ -145,6 +149,16 @@ def test_what_cannot_be_checked_is_not_sent() -> None:
     with pytest.raises(HandlerFailed, match="the answer was not checked: it takes ") as caught:
         answer(lambda request: {"name": "xz" * 5_000_000}, form(name=endless))
     assert caught.value.__cause__ is None
+
+
+def test_an_answer_is_judged_before_it_is_given() -> None:
+    """F-API-10: as a form in a terminal or a page does; what is declined need not fit."""
+    request = ElicitationRequest(form("name"), "server")
+    assert form_problem(request, {"name": "Ada"}) is None
+    assert form_problem(request, {"name": 7}) == "/name (type)"
+    assert form_problem(request, {}) == "not filled in: name"
+    assert form_problem(request, False) is form_problem(request, None) is None
+    assert "returned str" in str(form_problem(request, "Ada"))
 
 
 def test_what_was_entered_is_not_told() -> None:

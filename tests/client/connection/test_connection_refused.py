@@ -133,7 +133,8 @@ async def test_a_session_that_never_worked_is_not_lost() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "said"), [(404, b"", ""), (400, LOST[0], "No valid session ID")]
+    ("status", "body", "said"),
+    [(404, b"", "forgets its sessions at once"), (400, LOST[0], "No valid session ID")],
 )
 async def test_a_session_that_is_refused_at_once_again_is_an_error(
     status: int, body: bytes, said: str

@@ -178,6 +178,7 @@ def test_what_a_configuration_left_out_and_what_was_not_tried() -> None:
     refused = explained(HttpError(401, Headers(), b""), headers=headers)
     assert refused.hint == "Set ${TOKEN}: a header was left out, since it has no value."
     assert "auth=" in explained(HttpError(401, Headers(), b""), headers={"A": "b"}).hint
-    fixed = explained(HttpError(404, Headers(), b""), transport="http")
-    assert "only 'http' was tried" in fixed.hint
+    for status in (400, 404, 405):
+        fixed = explained(HttpError(status, Headers(), b""), transport="http")
+        assert "only 'http' was tried" in fixed.hint
     assert str(explained(PeerError(1, "x"))).startswith("the name answered with error 1")

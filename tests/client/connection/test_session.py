@@ -697,6 +697,16 @@ async def test_a_transport_that_fails_to_close_is_a_warning(
     assert "disk on fire" in caplog.text
 
 
+def test_the_end_of_the_event_loop_frees_the_transport() -> None:
+    """F-LIFE-5: while the loop still runs, though nobody has closed the session."""
+
+    async def begin() -> Bench:
+        return Bench()
+
+    bench = asyncio.run(begin())
+    assert bench.wire.aborted and isinstance(bench.session.ended, ConnectionLost)
+
+
 async def test_dropping_it_needs_no_waiting() -> None:
     """F-LIFE-5"""
     async with on_bench() as bench:

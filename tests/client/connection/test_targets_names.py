@@ -28,6 +28,7 @@ from tests.manager.fleet import Member
         (Path("/srv/tool.py"), "tool"),
         ({"command": "uvx", "args": ["x"]}, "uvx"),
         ({"url": "https://jira.example/mcp", "name": "tickets"}, "tickets"),
+        ({"url": "https://jira.example/mcp", "name": 7}, "jira"),
         ({"httpUrl": "https://jira.example/mcp"}, "jira"),
         ({"bundle": "/srv/weather-1.0.mcpb"}, "weather-1.0"),
     ],

@@ -273,6 +273,8 @@ def test_the_account_of_a_login_stands_in_each_line(path: Path) -> None:
     audit.refused(ConnectFailed("x", "y"))
     audit.refused(UsageError("z"), "resources/read", "db://u:hunter2@h/?api_key=s3cret")
     assert [each["account"] for each in records(path)] == ["work"] * 2
+    about = [(each["kind"], each.get("method"), each["outcome"]) for each in records(path)]
+    assert about == [("start", None, "refused"), ("call", "resources/read", "UsageError")]
     assert "hunter2" not in path.read_text() and "s3cret" not in path.read_text()
 
 
