@@ -87,10 +87,7 @@ def test_a_call_is_a_client_span(spans: Spans) -> None:
 
 async def test_prompts_and_resources_are_client_spans_too(spans: Spans) -> None:
     """F-SAFE-5: the URI is an attribute, since there are too many of them for names of spans."""
-    answers: dict[str, Any] = {
-        "resources/read": {"contents": []},
-        "prompts/get": {"messages": []},
-    }
+    answers: dict[str, Any] = {"resources/read": {"contents": []}, "prompts/get": {"messages": []}}
     around = [telemetry.opentelemetry(spans.provider)]
     async with ScriptedServer(answers).client(around=around, name="demo") as client:
         await client.read_resource("mem://1")

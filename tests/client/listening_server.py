@@ -6,9 +6,7 @@ import asyncio
 from typing import Any
 
 from mcpclient.client.contents import Subscription
-from mcpclient.protocol.listen import (
-    ListenEvent,
-)
+from mcpclient.protocol.listen import ListenEvent
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 
 LISTEN = "subscriptions/listen"

@@ -36,12 +36,7 @@ from tests.support.virtual_time import run
 pytestmark = pytest.mark.virtual_time
 
 
-STDIO = [
-    sys.executable,
-    "-S",
-    "-E",
-    str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py"),
-]
+STDIO = [sys.executable, "-S", "-E", str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py")]
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
 

@@ -12,12 +12,7 @@ import pytest
 from mcpclient.errors import ProtocolViolation, UsageError
 from mcpclient.protocol.tasks import Task
 from tests.client.scripted_server import turns
-from tests.client.task_servers import (
-    DONE,
-    OPTIONAL,
-    handshake_server,
-    stateless_server,
-)
+from tests.client.task_servers import DONE, OPTIONAL, handshake_server, stateless_server
 from tests.support import virtual_time
 
 pytestmark = pytest.mark.virtual_time

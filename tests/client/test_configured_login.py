@@ -27,12 +27,7 @@ READ: dict[str, tuple[Any, OAuth | BearerToken | Negotiate]] = {
     "a token": ("${A}", BearerToken("value")),
     "a token in an object": ({"type": "bearer", "token": "${A}"}, BearerToken("value")),
     "Claude": (
-        {
-            "clientId": "c",
-            "clientSecret": "${A}",
-            "callbackPort": 8080,
-            "trustFirstIssuer": True,
-        },
+        {"clientId": "c", "clientSecret": "${A}", "callbackPort": 8080, "trustFirstIssuer": True},
         OAuth(
             client_id="c",
             client_secret="value",

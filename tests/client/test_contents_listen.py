@@ -9,18 +9,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.errors import (
-    ClientClosed,
-    McpError,
-    PeerError,
-    UsageError,
-)
-from mcpclient.protocol.listen import (
-    ListenEvent,
-    ListenFilter,
-    ResourceUpdated,
-    ToolsChanged,
-)
+from mcpclient.errors import ClientClosed, McpError, PeerError, UsageError
+from mcpclient.protocol.listen import ListenEvent, ListenFilter, ResourceUpdated, ToolsChanged
 from tests.client.listening_server import (
     LISTEN,
     SUBSCRIPTION_ID,

@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Skill
-from mcpclient.errors import (
-    CallTimeout,
-    ProtocolViolation,
-    SkillVerificationError,
-    UsageError,
-)
+from mcpclient.errors import CallTimeout, ProtocolViolation, SkillVerificationError, UsageError
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
@@ -129,11 +124,7 @@ async def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "check"),
-    [
-        (FILES[URI] + b"!", "size"),
-        (FILES[URI].replace(b"See", b"Run"), "digest"),
-    ],
+    ("text", "check"), [(FILES[URI] + b"!", "size"), (FILES[URI].replace(b"See", b"Run"), "digest")]
 )
 async def test_tampering(text: bytes, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-16: an error of its own kind; nothing more is read."""

@@ -8,16 +8,8 @@ import json
 import pytest
 
 from mcpclient import Client
-from mcpclient.errors import (
-    ConnectionLost,
-    PeerError,
-)
-from mcpclient.protocol.listen import (
-    EventsMissed,
-    ListenFilter,
-    PromptsChanged,
-    ToolsChanged,
-)
+from mcpclient.errors import ConnectionLost, PeerError
+from mcpclient.protocol.listen import EventsMissed, ListenFilter, PromptsChanged, ToolsChanged
 from tests.client.listening_server import (
     LISTEN,
     PROMPTS,

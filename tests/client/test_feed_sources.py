@@ -6,9 +6,7 @@ import asyncio
 
 import pytest
 
-from mcpclient.errors import (
-    CallTimeout,
-)
+from mcpclient.errors import CallTimeout
 from mcpclient.protocol.listen import (
     EventsMissed,
     ListenFilter,

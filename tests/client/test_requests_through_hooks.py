@@ -100,11 +100,7 @@ WAYS: list[tuple[str, Any, tuple[str, str]]] = [
         ("resources/read", "mem://1"),
     ),
     ("prompt", lambda c: c.get_prompt("p", {"a": "1"}), ("prompts/get", "p")),
-    (
-        "subscribe",
-        lambda c: c.subscribe_resource("mem://1"),
-        ("resources/subscribe", "mem://1"),
-    ),
+    ("subscribe", lambda c: c.subscribe_resource("mem://1"), ("resources/subscribe", "mem://1")),
     (
         "raw subscribe",
         lambda c: c.request("resources/subscribe", {"uri": "mem://1"}),

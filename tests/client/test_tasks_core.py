@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import (
-    CallTimeout,
-    PeerError,
-    ProtocolViolation,
-    UsageError,
-)
+from mcpclient.errors import CallTimeout, PeerError, ProtocolViolation, UsageError
 from mcpclient.protocol.tasks import EXTENSION, RELATED_TASK
 from mcpclient.protocol.types import Tool
 from tests.client.scripted_server import ScriptedServer
@@ -237,9 +232,7 @@ def test_input_is_asked_for_over_the_request_for_the_result() -> None:
     """F-API-13: input_required means to call tasks/result, beside further polling."""
     server, seen = HandshakeServer(), []
     text, _ = wait_for_it(
-        server,
-        elicitation=lambda request: ADA,
-        on_status=lambda each: seen.append(each.status),
+        server, elicitation=lambda request: ADA, on_status=lambda each: seen.append(each.status)
     )
     assert text == "done"
     assert server.answer["result"]["content"] == {"name": "Ada"}

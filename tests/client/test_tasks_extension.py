@@ -8,13 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import (
-    CallTimeout,
-    McpError,
-    PeerError,
-    ProtocolViolation,
-    TaskFailed,
-)
+from mcpclient.errors import CallTimeout, McpError, PeerError, ProtocolViolation, TaskFailed
 from mcpclient.protocol.tasks import EXTENSION
 from tests.client.scripted_server import turns
 from tests.client.task_servers import (
@@ -222,8 +216,7 @@ def test_a_slow_server_may_take_its_time_while_a_model_answers() -> None:
 def test_a_task_that_ends_meanwhile_needs_no_answer() -> None:
     """F-API-13: the handler is cancelled, and nothing is sent."""
     server = StatelessServer(
-        (0, task("input_required", inputRequests={"name": ASK_NAME})),
-        (3, task("cancelled")),
+        (0, task("input_required", inputRequests={"name": ASK_NAME})), (3, task("cancelled"))
     )
 
     async def elicit(request: object) -> dict[str, Any]:

@@ -8,16 +8,7 @@ import enum
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import (
-    Any,
-    Generic,
-    Literal,
-    NewType,
-    Optional,
-    TypedDict,
-    TypeVar,
-    Union,
-)
+from typing import Any, Generic, Literal, NewType, Optional, TypedDict, TypeVar, Union
 
 import pytest
 from hypothesis import given

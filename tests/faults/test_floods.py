@@ -96,10 +96,7 @@ async def test_so_many_questions_are_answered_at_a_time(monkeypatch: pytest.Monk
                     end.send({**request, "params": form})
 
     async with mcpclient.connect(
-        InProcessTransport(flood),
-        protocol_version=VERSION,
-        elicitation=ask,
-        on_error=errors.append,
+        InProcessTransport(flood), protocol_version=VERSION, elicitation=ask, on_error=errors.append
     ) as client:
         assert (await client.call_tool("echo", {"text": "beside"})).text == "beside"
     assert len(asked) == 100
@@ -152,8 +149,7 @@ async def test_a_flood_of_pings_that_are_answered() -> None:
                 pings = b"".join(frame(PING, b"%d" % number) for number in range(2000))
                 peer.writer.write(pings)
                 mcp.receive(
-                    json.loads(payload),
-                    lambda reply: peer.send(TEXT, json.dumps(reply).encode()),
+                    json.loads(payload), lambda reply: peer.send(TEXT, json.dumps(reply).encode())
                 )
 
     async with (

@@ -10,13 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client
-from mcpclient.errors import (
-    CallTimeout,
-    ConnectionLost,
-    HttpError,
-    McpError,
-    MessageTooLarge,
-)
+from mcpclient.errors import CallTimeout, ConnectionLost, HttpError, McpError, MessageTooLarge
 from mcpclient.errors import ProtocolViolation as VIOLATION
 from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
@@ -126,10 +120,7 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
     ),
     "unknown transfer coding": (raw(OK + b"Transfer-Encoding: gzip\r\n\r\n{}"), VIOLATION),
     "negative length": (raw(OK + b"Content-Length: -1\r\n\r\n"), VIOLATION),
-    "two lengths": (
-        raw(OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
-        VIOLATION,
-    ),
+    "two lengths": (raw(OK + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"), VIOLATION),
     "unknown coding": (
         raw(OK + b"Content-Encoding: br\r\nContent-Length: 4\r\n\r\nabcd"),
         VIOLATION,

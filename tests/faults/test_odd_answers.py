@@ -95,10 +95,7 @@ ODD: dict[str, tuple[Callable[[Json], list[Json]], type[McpError] | str]] = {
     "code a text": (lambda m: [answer(m["id"], error={"code": "1"})], ProtocolViolation),
     "no code": (lambda m: [answer(m["id"], error={"message": "no"})], ProtocolViolation),
     "no message": (lambda m: [answer(m["id"], error={"code": 1})], PeerError),
-    "message a list": (
-        lambda m: [answer(m["id"], error={"code": 1, "message": [1]})],
-        PeerError,
-    ),
+    "message a list": (lambda m: [answer(m["id"], error={"code": 1, "message": [1]})], PeerError),
     "from the future": (lambda m: [answer(m["id"] + 1000), answer(m["id"])], "hello"),
     "and a method": (
         lambda m: [{**answer(m["id"]), "method": "vendor/x"}, answer(m["id"])],
@@ -158,10 +155,7 @@ REQUESTS: dict[str, Json] = {
     "params a list": {"id": 5, "method": "ping", "params": [1]},
     "params a text": {"id": 5, "method": "ping", "params": "x"},
     "cancelled without id": {"method": "notifications/cancelled"},
-    "cancelled with an odd id": {
-        "method": "notifications/cancelled",
-        "params": {"requestId": [1]},
-    },
+    "cancelled with an odd id": {"method": "notifications/cancelled", "params": {"requestId": [1]}},
     "progress without token": {"method": "notifications/progress"},
     "progress with an odd token": {
         "method": "notifications/progress",

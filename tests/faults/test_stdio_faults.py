@@ -16,12 +16,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import CallToolResult, Client, StopLadder
-from mcpclient.errors import (
-    CallTimeout,
-    PeerError,
-    ProcessExited,
-    ProtocolViolation,
-)
+from mcpclient.errors import CallTimeout, PeerError, ProcessExited, ProtocolViolation
 from tests.faults.faulty_peers.script import Script
 from tests.faults.faulty_peers.stdio import ProcessWire, StdioPeer
 from tests.faults.faulty_peers.wire import Wire

@@ -143,9 +143,7 @@ def test_what_an_interrupted_test_left_is_not_kept(path: Path) -> None:
         assert use(tape, server, ("a",)) == ["a 2"]
 
 
-def test_a_client_that_asks_the_server_for_what_is_new_is_nobody_elses_concern(
-    path: Path,
-) -> None:
+def test_a_client_that_asks_the_server_for_what_is_new_is_nobody_elses_concern(path: Path) -> None:
     """F-API-25: with ``new`` it closes beside the caller's, who is told of that one."""
     ends: list[Any] = []
     server = Server()

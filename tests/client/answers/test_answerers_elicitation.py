@@ -9,11 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, Elicitation, ElicitationRequest, accept_defaults
-from mcpclient.client.answers.answerers import (
-    ElicitationAnswerer,
-    ElicitationOption,
-    form_problem,
-)
+from mcpclient.client.answers.answerers import ElicitationAnswerer, ElicitationOption, form_problem
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     HandlerFailed,
@@ -395,8 +391,7 @@ async def test_a_visit_takes_no_call_s_time() -> None:
 
 
 @pytest.mark.parametrize(
-    "elicitation",
-    [None, accept_defaults, Elicitation(url=lambda request: False)],
+    "elicitation", [None, accept_defaults, Elicitation(url=lambda request: False)]
 )
 async def test_a_call_that_needs_a_visit_nobody_makes(elicitation: Any) -> None:
     """F-API-10: the error says where to go."""

@@ -82,10 +82,7 @@ def test_a_model(completed: object) -> None:
         return completed
 
     assert answer({"model": "m", "complete": complete}) == {**ANSWERED, "model": "m"}
-    messages = [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "6 x 7?"},
-    ]
+    messages = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "6 x 7?"}]
     assert calls == [(messages, {"model": "m", "max_tokens": 10})]
 
 

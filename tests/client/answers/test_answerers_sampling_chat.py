@@ -13,11 +13,7 @@ from mcpclient.client.answers.answerers import SamplingAnswerer
 from mcpclient.errors import HandlerFailed
 
 F = {"name": "f", "description": "d", "inputSchema": {"type": "object"}}
-FUNCTION = {
-    "name": "f",
-    "description": "d",
-    "parameters": {"type": "object", "properties": {}},
-}
+FUNCTION = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
 
 
 def asked(answer: object, **params: Any) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:

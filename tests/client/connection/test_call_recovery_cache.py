@@ -173,10 +173,7 @@ async def test_a_token_that_may_change_keeps_private_results_out(scope: str, ask
     server = caching_server(scope=scope)
     endpoint = StreamableEndpoint(server)
     token = BearerToken(lambda: "t")
-    async with (
-        HttpServer(endpoint.routes) as http,
-        Client(str(http.url()), auth=token) as client,
-    ):
+    async with HttpServer(endpoint.routes) as http, Client(str(http.url()), auth=token) as client:
         await client.list_tools()
         await client.list_tools()
     assert len(server.sent("tools/list")) == asked

@@ -44,12 +44,7 @@ def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "default"),
-    [
-        ("timeout", "idle"),
-        ("max_timeout", "total"),
-        ("close_timeout", "close"),
-    ],
+    ("name", "default"), [("timeout", "idle"), ("max_timeout", "total"), ("close_timeout", "close")]
 )
 def test_documented_limits_are_the_limits(name: str, default: str) -> None:
     """F-API-7"""
