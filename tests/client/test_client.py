@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.adapters.toolbox import Toolbox
 from mcpclient.client import client as client_module
 from mcpclient.client.client import Client, call, list_tools
 from mcpclient.errors import (
@@ -34,7 +35,6 @@ from tests.support.mcp_server import Json, McpServer, Send
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
-
 
 STDIO = [sys.executable, "-S", "-E", str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py")]
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
@@ -481,3 +481,19 @@ def test_help_of_a_client_has_its_options() -> None:
     """F-API-26"""
     assert "max_message_size" in (mcpclient.Client.__doc__ or "")
     assert client_module._Documented(None).__get__(None) is None  # python -OO
+
+
+# The way from a client to the tools of a model
+
+SERVER = "mcpclient/testing/demo_server.py"
+
+
+def test_a_client_has_a_toolbox_for_each_provider() -> None:
+    """F-TOOL-7"""
+    assert isinstance(mcpclient.connect(SERVER).toolbox("anthropic"), Toolbox)
+
+
+def test_a_provider_that_there_is_not_is_said() -> None:
+    """F-TOOL-7"""
+    with pytest.raises(mcpclient.UsageError, match="anthropic"):
+        mcpclient.connect(SERVER).toolbox("antropic")

@@ -32,7 +32,7 @@ APART = {
     "tests/framing/test_framing_properties.py:Server": "writes the bytes of frames",
     "tests/transports/test_event_stream_server.py:Server": "gives one event stream after another",
     "tests/client/connection/test_connection_paging.py:Server": "gives one page after another",
-    "tests/client/connection/test_applications_routes.py:Server": "looks like a Python SDK server",
+    "tests/client/connection/test_applications.py:Server": "looks like a Python SDK server",
     "tests/auth/world.py:AuthorizationServerFake": "OAuth, as pure functions of requests",
     "tests/auth/world.py:ResourceServerFake": "OAuth, as pure functions of requests",
     "tests/cli/odd_servers.py:Endpoint": "answers each request with the same bytes",

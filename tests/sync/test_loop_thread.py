@@ -18,7 +18,7 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError, sync
+from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError
 from mcpclient.client.events.around import Proceed
 from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
@@ -484,40 +484,6 @@ print(left.call_tool("echo", {"text": "left"}).text)
         *("a b c d echo", "True True", "managed", "grandchild"),
         *("parent True", "left"),
     ]
-
-
-@pytest.mark.needs_posix
-def test_after_a_fork_a_server_that_is_gone_is_told_at_each_call() -> None:
-    """F-API-18: a first call that cannot connect raises why, and the next one tries again."""
-    printed = run_python(
-        PROGRAM
-        + """
-import os, tempfile, warnings
-warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
-folder = tempfile.TemporaryDirectory()
-interpreter = os.path.join(folder.name, "python")
-os.symlink(sys.executable, interpreter)
-client = sync.connect([interpreter, *SERVER[1:]], after_fork="reconnect")
-child = os.fork()
-if child == 0:
-    os.rename(interpreter, interpreter + ".away")
-    try:
-        client.list_tools()
-    except Exception as error:
-        print(type(error).__name__)
-    os.rename(interpreter + ".away", interpreter)
-    print(len(client.list_tools()), flush=True)
-    os._exit(0)
-os.waitpid(child, 0)
-folder.cleanup()
-"""
-    )
-    assert printed.splitlines() == ["CommandNotFound", "1"]
-
-
-def test_what_happens_after_a_fork_is_one_of_two() -> None:
-    with pytest.raises(UsageError, match='"refuse" or "reconnect", not \'restart\''):
-        sync.Client("server", after_fork="restart")  # type: ignore[arg-type]
 
 
 ENDS = {

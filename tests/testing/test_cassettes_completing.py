@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import CommandNotFound, PeerError, testing
+from mcpclient import CommandNotFound, PeerError, Tool, testing
 from mcpclient.sync.loop_thread import end_loop_thread
+from mcpclient.testing import check_tools, tools_text
 from mcpclient.testing.cassettes import Completing
 from tests.client.scripted_server import turns
 from tests.support.subprocesses import TOP
@@ -103,3 +104,30 @@ def test_cancelling_a_new_call_reaches_the_server(tmp_path: Path) -> None:
     asyncio.run(main())
     asyncio.run(main("begin"))
     assert len(server.sent("notifications/cancelled")) == 1
+
+
+# The tools of a server as a file
+
+ADD = Tool({"name": "add", "description": "Add", "inputSchema": {"type": "object"}})
+ECHO = Tool({"name": "echo", "description": "Say «it»", "inputSchema": {"type": "object"}})
+
+
+def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
+    """F-API-25: as a difference that is read in review."""
+    path = tmp_path / "snapshots" / "tools.json"
+    check_tools([ECHO, ADD], path)
+    check_tools([ADD, ECHO], path)
+    assert "Say «it»" in path.read_text("utf-8")
+    changed = Tool({**ADD.raw, "description": "Add numbers"})
+    with pytest.raises(AssertionError) as raised:
+        check_tools([changed, ECHO], path)
+    lines = str(raised.value).splitlines()
+    assert '-    "description": "Add",' in lines and '+    "description": "Add numbers",' in lines
+    check_tools([changed, ECHO], path, update=True)
+    check_tools([changed, ECHO], path)
+
+
+def test_the_text_is_stable() -> None:
+    shuffled = Tool(dict(reversed(list(ADD.raw.items()))))
+    assert tools_text([ADD]) == tools_text([shuffled])
+    assert tools_text([]) == "[]\n"

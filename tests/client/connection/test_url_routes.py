@@ -149,10 +149,3 @@ def test_a_transport_that_does_not_fit_the_url(url: str, transport: str) -> None
     """F-HTTP-11: what is pinned has to be possible."""
     with pytest.raises(UsageError, match="does not fit"):
         url_route(url, transport=transport)
-
-
-@pytest.mark.parametrize("url", ["tcp://h:1", "unix:///run/x"])
-def test_sockets_take_no_credentials(url: str) -> None:
-    """F-AUTH-13: there is no header to carry them."""
-    with pytest.raises(UsageError, match="auth needs an HTTP"):
-        url_route(url, auth="token")

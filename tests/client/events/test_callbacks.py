@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from mcpclient.client.events.callbacks import OrderedCallback
+from mcpclient.client.events.callbacks import Observer, OrderedCallback, ask
+from mcpclient.errors import HandlerFailed, McpError, PeerError
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.types import LogMessage
+from tests.client.scripted_server import ScriptedServer
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -248,3 +251,111 @@ async def test_a_callback_works_on_after_a_cancelled_call() -> None:
     callback(2)
     await callback.finish(None)
     assert heard == [2]
+
+
+# Calling a handler of the caller's
+
+
+async def double(value: int) -> int:
+    await asyncio.sleep(0)
+    return value * 2
+
+
+def raises(error: BaseException) -> Any:
+    def handler() -> None:
+        raise error
+
+    return handler
+
+
+@pytest.mark.parametrize("handler", [double, lambda value: value * 2, lambda value: double(value)])
+def test_plain_or_async(handler: Any) -> None:
+    """F-API-10: a plain function, a coroutine function, or one that returns an awaitable."""
+    assert asyncio.run(ask("m", handler, 21)) == 42
+
+
+def test_an_exception_becomes_a_failure_without_its_text() -> None:
+    """F-API-10: the server learns the type only; the caller finds the rest in the cause."""
+    error = KeyError("s3cret")
+    with pytest.raises(HandlerFailed) as caught:
+        asyncio.run(ask("roots/list", raises(error)))
+    assert (caught.value.method, caught.value.code) == ("roots/list", -32603)
+    assert caught.value.reason == "its handler raised KeyError"
+    assert "s3cret" not in str(caught.value)
+    assert caught.value.__cause__ is error
+
+
+def test_an_error_meant_for_the_server() -> None:
+    """F-API-10: a handler may say which error to answer with."""
+    with pytest.raises(HandlerFailed) as caught:
+        asyncio.run(ask("m", raises(PeerError(-1, "no, thank you"))))
+    assert (caught.value.code, caught.value.reason) == (-1, "no, thank you")
+
+
+def test_a_failure_stays_what_it_is() -> None:
+    """F-API-10"""
+    failure = HandlerFailed("m", "because")
+    with pytest.raises(HandlerFailed) as caught:
+        asyncio.run(ask("m", raises(failure)))
+    assert caught.value is failure
+
+
+async def test_cancelling_is_no_failure() -> None:
+    """F-API-10: a handler that hangs can be cancelled."""
+
+    async def hang() -> None:
+        await asyncio.get_running_loop().create_future()
+
+    task = asyncio.ensure_future(ask("m", hang))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+# Observers: who follows a connection from session to session
+
+
+class Diary(Observer):
+    """Writes down what it is told."""
+
+    def __init__(self) -> None:
+        self.entries: list[str] = []
+
+    def notified(self, method: str, params: Mapping[str, Any]) -> None:
+        super().notified(method, params)
+        self.entries.append(method)
+
+    def connected(self) -> None:
+        super().connected()
+        self.entries.append("connected")
+
+    def lost(self, error: McpError) -> None:
+        super().lost(error)
+        self.entries.append("lost")
+
+    def closed(self) -> None:
+        super().closed()
+        self.entries.append("closed")
+
+
+async def test_an_observer_is_told_everything_in_order() -> None:
+    """F-API-20: over two connections, and before the caller's own callback."""
+    server, diary = ScriptedServer(), Diary()
+    said = diary.entries.append
+    client = server.client(on_notification=lambda method, _: said(f"callback {method}"))
+    client._connection.observers.append(diary)
+    async with client:
+        server.notify("notifications/tools/list_changed")
+        await asyncio.sleep(0.1)
+        server.lose()
+        await asyncio.sleep(0.1)
+        await client.connect()
+    assert diary.entries == [
+        "connected",
+        "notifications/tools/list_changed",
+        "callback notifications/tools/list_changed",
+        "lost",
+        "connected",
+        "closed",
+    ]
