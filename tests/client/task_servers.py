@@ -9,6 +9,7 @@ from typing import Any
 from mcpclient.protocol.tasks import EXTENSION, RELATED_TASK
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support import virtual_time
+from tests.support.clients import now
 
 DONE = {"content": [{"type": "text", "text": "done"}]}
 ASK_NAME: dict[str, Any] = {
@@ -25,10 +26,6 @@ CORE_TASKS: dict[str, Any] = {
 WITH_EXTENSION: dict[str, Any] = {"extensions": {EXTENSION: {}}}
 OPTIONAL = {"execution": {"taskSupport": "optional"}}
 CREATED = {"taskId": "t1", "status": "working", "ttlMs": 60_000, "pollIntervalMs": 1000}
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 def task(status: str, **fields: Any) -> dict[str, Any]:

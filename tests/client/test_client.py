@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import sys
 import threading
 from collections.abc import Awaitable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,38 +24,14 @@ from mcpclient.errors import (
     ToolError,
     UsageError,
 )
-from mcpclient.net.process.stopping import StopLadder
-from mcpclient.transports.base import Transport
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.transports.inprocess import InProcessTransport
+from tests.support.clients import STDIO, client_of, now, spawn
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer, Send
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
-
-STDIO = [sys.executable, "-S", "-E", str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py")]
-QUICK = StopLadder(close_input=0.3, terminate=0.3)
-
-
-def transport_to(server: McpServer) -> Transport:
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            server.receive(message, end.send)
-
-    return InProcessTransport(serve)
-
-
-def client_of(server: McpServer | None = None, **options: Any) -> Client:
-    return Client(transport_to(server or McpServer()), **options)
-
-
-def stdio(*arguments: str, **options: Any) -> Client:
-    return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def echo(client: Client, text: str = "x") -> str:
@@ -81,7 +55,7 @@ async def test_a_client_knows_its_server() -> None:
 
 def test_a_client_that_was_never_connected_knows_nothing() -> None:
     """F-API-20"""
-    client = Client(transport_to(McpServer()))
+    client = client_of()
     assert not client.is_connected
     assert client.server_info.name == ""
     assert client.capabilities == {}
@@ -96,7 +70,7 @@ def test_a_client_that_was_never_connected_knows_nothing() -> None:
 async def test_it_is_what_connect_is() -> None:
     """F-API-1"""
     assert mcpclient.connect is Client
-    client = await mcpclient.connect(transport_to(McpServer()))
+    client = await mcpclient.connect(InProcessTransport(McpServer().serve))
     assert await echo(client) == "x"
     await client.close()
     assert not client.is_connected
@@ -263,10 +237,12 @@ async def test_headers_of_single_calls_never_mix() -> None:
 
 async def test_one_call_and_one_list_without_ceremony() -> None:
     """F-API-21"""
-    assert (await call(transport_to(McpServer()), "echo", {"text": "x"})).text == "x"
+    assert (await call(InProcessTransport(McpServer().serve), "echo", {"text": "x"})).text == "x"
     with pytest.raises(ToolError):
-        await call(transport_to(McpServer()), "fail", raise_on_error=True)
-    assert [tool.name for tool in await list_tools(transport_to(McpServer()))] == ["echo"]
+        await call(InProcessTransport(McpServer().serve), "fail", raise_on_error=True)
+    assert [tool.name for tool in await list_tools(InProcessTransport(McpServer().serve))] == [
+        "echo"
+    ]
 
 
 # Tasks, loops and threads
@@ -275,7 +251,7 @@ async def test_one_call_and_one_list_without_ceremony() -> None:
 @pytest.mark.real_time
 async def test_one_task_connects_and_another_closes() -> None:
     """F-LIFE-5: opened in one task, closed in another."""
-    client = stdio()
+    client = spawn()
     await asyncio.ensure_future(client.connect())
     assert await asyncio.ensure_future(echo(client)) == "x"
     await asyncio.ensure_future(client.close())
@@ -284,7 +260,7 @@ async def test_one_task_connects_and_another_closes() -> None:
 
 async def test_clients_close_in_any_order() -> None:
     """F-LIFE-5: opened in one task, closed in another."""
-    clients = [await Client(transport_to(McpServer())) for _ in range(5)]
+    clients = [await client_of() for _ in range(5)]
     for index in (2, 0, 4, 1, 3):
         await clients[index].close()
     assert not any(client.is_connected for client in clients)
@@ -314,7 +290,7 @@ class LoopThread:
 def test_calls_from_other_threads_and_loops() -> None:
     """F-LIFE-5: eight threads with loops of their own; another still closes it."""
     with LoopThread() as home:
-        client: Client = home.run(stdio().connect())
+        client: Client = home.run(spawn().connect())
         texts: list[str] = []
 
         def work(number: int) -> None:
@@ -337,7 +313,7 @@ def test_calls_from_other_threads_and_loops() -> None:
 def test_errors_cross_loops_unchanged() -> None:
     """F-LIFE-5: Pain 9"""
     with LoopThread() as home:
-        client: Client = home.run(Client(transport_to(McpServer())).connect())
+        client: Client = home.run(client_of().connect())
         with pytest.raises(PeerError):
             asyncio.run(client.call_tool("unknown"))
         asyncio.run(client.notify("vendor/x"))
@@ -346,7 +322,7 @@ def test_errors_cross_loops_unchanged() -> None:
 
 def test_the_loop_may_end_before_the_client_is_closed() -> None:
     """F-LIFE-5: nothing is left, and nothing raises."""
-    client = stdio()
+    client = spawn()
     asyncio.run(client.connect())
     assert not client.is_connected
     with pytest.raises(ConnectionLost, match="event loop"):
@@ -357,7 +333,7 @@ def test_the_loop_may_end_before_the_client_is_closed() -> None:
 
 def test_a_client_can_connect_again_in_another_loop() -> None:
     """F-LIFE-5: also when the first loop ended without a close."""
-    client = stdio()
+    client = spawn()
 
     async def use() -> None:
         await client.connect()
@@ -391,7 +367,7 @@ def test_an_http_client_can_outlive_its_loop_as_well() -> None:
 def test_a_loop_that_stands_still_is_not_waited_for() -> None:
     """F-LIFE-5"""
     loop = asyncio.new_event_loop()
-    client = loop.run_until_complete(stdio().connect())
+    client = loop.run_until_complete(spawn().connect())
     asyncio.run(client.close())
     assert not client.is_connected
     loop.run_until_complete(asyncio.sleep(0))
@@ -401,7 +377,7 @@ def test_a_loop_that_stands_still_is_not_waited_for() -> None:
 def test_a_client_whose_loop_is_closed_is_not_connected() -> None:
     """F-LIFE-5, F-API-20: though nothing told it of the end."""
     loop = asyncio.new_event_loop()
-    client = loop.run_until_complete(stdio().connect())
+    client = loop.run_until_complete(spawn().connect())
     assert client.is_connected
     loop.close()
     assert not client.is_connected
@@ -412,7 +388,7 @@ def test_a_client_whose_loop_is_closed_is_not_connected() -> None:
 def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
     """F-LIFE-5: the guard of the test suite looks for what is left."""
     loop = asyncio.new_event_loop()
-    client: Client | None = loop.run_until_complete(stdio().connect())
+    client: Client | None = loop.run_until_complete(spawn().connect())
     assert client is not None
     if state == "closed":
         loop.close()
@@ -435,7 +411,7 @@ def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
 @pytest.mark.real_time
 async def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() -> None:
     """F-LIFE-5: what was lost was never closed."""
-    client = await stdio()
+    client = await spawn()
     with pytest.raises(ConnectionLost):
         await client.call_tool("mute")  # the process lives on without its output
     assert not client.is_connected
@@ -445,7 +421,7 @@ async def test_a_client_whose_server_died_leaves_nothing_when_it_is_dropped() ->
 @pytest.mark.real_time
 async def test_closing_twice_at_once() -> None:
     """F-LIFE-6"""
-    client = await stdio()
+    client = await spawn()
     await asyncio.gather(*(client.close() for _ in range(5)))
     assert not client.is_connected
 
@@ -466,9 +442,7 @@ async def test_a_client_used_up_in_its_own_callback() -> None:
     async def on_notification(method: str, params: Mapping[str, Any]) -> None:
         await clients[0].close()
 
-    clients.append(
-        await Client(transport_to(McpServer()), on_notification=on_notification, timeout=5)
-    )
+    clients.append(await client_of(on_notification=on_notification, timeout=5))
     calling = asyncio.ensure_future(clients[0].call_tool("never"))
     message = {"method": "vendor/go"}
     assert (await clients[0].call_tool("notify", {"messages": [message]})).text == "notified"

@@ -22,6 +22,7 @@ META = {
     "io.modelcontextprotocol/related-task": {"taskId": "t-1"},
     "com.example/anything": [1, {"deep": None}],
 }
+PROMPT = Prompt({"name": "p"})
 UI = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
 UI_META = {"ui": {"resourceUri": "ui://weather/view.html", "visibility": ["model", "app"]}}
 
@@ -56,7 +57,7 @@ async def test_metadata_travels_with_every_request(version: str) -> None:
         await client.read_resource("file:///x", meta=META)
         await client.list_prompts(meta=META)
         await client.get_prompt("p", meta=META)
-        await client.complete(Prompt({"name": "p"}), "a", "", meta=META)
+        await client.complete(PROMPT, "a", "", meta=META)
         await client.request("vendor/thing", meta=META)
     for method in answers:
         (params,) = server.sent(method)
@@ -84,6 +85,7 @@ async def test_metadata_travels_with_every_request(version: str) -> None:
         ("resources/read", lambda client: client.read_resource("file:///x", timeout=3)),
         ("prompts/list", lambda client: client.list_prompts(timeout=3)),
         ("prompts/get", lambda client: client.get_prompt("p", timeout=3)),
+        ("completion/complete", lambda client: client.complete(PROMPT, "a", "", timeout=3)),
         ("ping", lambda client: client.ping(timeout=3)),
         ("tasks/get", lambda client: client.get_task("t1", timeout=3)),
         ("tasks/list", lambda client: client.list_tasks(timeout=3)),

@@ -115,13 +115,6 @@ async def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) 
         ]
 
 
-async def test_a_completion_has_a_time_limit_of_its_own() -> None:
-    """F-API-5, F-API-8: whoever types waits for less than for a call."""
-    async with Server(completion_complete=lambda params: None).client() as client:
-        with pytest.raises(mcpclient.CallTimeout, match="within 2 s"):
-            await client.complete({"type": "ref/prompt", "name": "x"}, "a", "", timeout=2)
-
-
 async def test_a_completion_of_the_wrong_shape_is_empty() -> None:
     """F-WIRE-8."""
     async with Server(completion_complete={"completion": ["odd"]}).client() as client:

@@ -84,19 +84,6 @@ async def test_a_failing_tool_is_a_result_or_an_exception_as_asked() -> None:
         assert raised.value.result.is_error
 
 
-async def test_meta_travels_with_the_call() -> None:
-    """F-API-22."""
-    seen: list[Any] = []
-
-    def call(params: Mapping[str, Any]) -> dict[str, Any]:
-        seen.append(params["_meta"])
-        return {"content": []}
-
-    async with Server(tools_call=call).client() as client:
-        await client.call_tool("x", meta={"traceparent": "00-1-2-01"})
-        assert seen == [{"traceparent": "00-1-2-01"}]
-
-
 class HeaderTransport(mcpclient.InProcessTransport):
     """An in-process transport that claims to have headers."""
 

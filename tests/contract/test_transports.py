@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,19 +22,18 @@ from mcpclient.transports.streamable_http import StreamableHttpTransport
 from mcpclient.transports.websocket import WebSocketTransport
 from tests.contract.transport_contract import TransportContract
 from tests.net.peers import serve
+from tests.support.clients import STDIO
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
 from tests.transports.test_line_socket import LineServer
 from tests.transports.test_websocket import RealPeer
 
-STDIO_SERVER = Path(__file__).parent.parent / "servers" / "mcp_stdio.py"
-
 
 class TestStdio(TransportContract):
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Transport]:
-        yield StdioTransport([sys.executable, "-S", "-E", str(STDIO_SERVER)])
+        yield StdioTransport(STDIO)
 
 
 class TestStreamableHttpWithEventStreams(TransportContract):

@@ -16,6 +16,7 @@ from mcpclient.transports import connected
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.peers import serve
 from tests.net.websocket_peer import PING, PONG, TEXT, Peer, frame, websocket_server
+from tests.support.clients import client_of
 from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
@@ -61,13 +62,7 @@ async def test_slow_progress_does_not_hold_up_the_answer_for_ever() -> None:
     async def stuck(progress: Any) -> None:
         await asyncio.sleep(1e6)
 
-    mcp = McpServer()
-
-    async def flood(end: ServerEnd) -> None:
-        async for message in end:
-            mcp.receive(message, end.send)
-
-    async with mcpclient.connect(InProcessTransport(flood), protocol_version=VERSION) as client:
+    async with client_of(protocol_version=VERSION) as client:
         result = await client.call_tool("progress", {"steps": 2000}, on_progress=stuck, timeout=3)
         assert result.text == "done"
         assert asyncio.get_running_loop().time() <= 3

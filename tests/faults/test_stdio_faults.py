@@ -6,42 +6,30 @@ What every transport has in common is in the matrix; here is what only a process
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
-from mcpclient import CallToolResult, Client, StopLadder
+from mcpclient import CallToolResult, Client
 from mcpclient.errors import CallTimeout, PeerError, ProcessExited, ProtocolViolation
 from tests.faults.faulty_peers.script import Script
 from tests.faults.faulty_peers.stdio import ProcessWire, StdioPeer
 from tests.faults.faulty_peers.wire import Wire
+from tests.support.clients import spawn
 from tests.support.mcp_server import Json
 
 pytestmark = pytest.mark.virtual_time
 
 
-SERVER = [
-    sys.executable,
-    "-S",
-    "-E",
-    str(Path(__file__).parent.parent / "servers" / "mcp_stdio.py"),
-]
-QUICK = StopLadder(close_input=0.3, terminate=0.3)
+VERSION = "2025-11-25"
 # A bound on what takes milliseconds; it only has to be less than any timeout of a call.
 SOON = 10.0
 
 Work = Callable[[Client], Awaitable[None]]
-
-
-def client_of_process(*arguments: str, **options: Any) -> Client:
-    """Return a client of a server process of its own, for tests in real time."""
-    options.setdefault("protocol_version", "2025-11-25")
-    return Client([*SERVER, *arguments], stderr="discard", stop_ladder=QUICK, **options)
 
 
 async def echo(client: Client, text: str = "x") -> None:
@@ -70,7 +58,7 @@ async def facing(act: Callable[[ProcessWire, Json], None], folder: Path) -> Asyn
     async with StdioPeer(Adversary(act), folder) as peer:
         client = await Client(
             peer.target,
-            protocol_version="2025-11-25",
+            protocol_version=VERSION,
             timeout=20,
             max_message_size=100_000,
             **peer.options,
@@ -180,7 +168,7 @@ async def test_half_a_line_and_then_nothing(workplace: Path) -> None:
 @pytest.mark.real_time
 async def test_a_server_that_dies_of_a_call_says_why() -> None:
     """F-LIFE-7: the end of a long stderr, and the exit code."""
-    async with client_of_process() as client:
+    async with spawn(protocol_version=VERSION) as client:
         waiting = asyncio.ensure_future(client.call_tool("never"))
         stderr = "noise\n" * 2000 + "Traceback: the disk is full\n"
         with pytest.raises(ProcessExited) as caught:
@@ -215,7 +203,7 @@ RUBBISH = {
 @pytest.mark.parametrize("rubbish", list(RUBBISH.values()), ids=list(RUBBISH))
 async def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:
     """F-WIRE-3, F-WIRE-7: the answer that follows is late or counts."""
-    async with client_of_process() as client:
+    async with spawn(protocol_version=VERSION) as client:
         beside = asyncio.ensure_future(client.call_tool("hold", {"text": "beside"}))
         calling = client.call_tool("raw", {"hex": rubbish.hex(), "answers": True}, timeout=SOON)
         (outcome,) = await asyncio.gather(calling, return_exceptions=True)
@@ -228,7 +216,7 @@ async def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None
 @pytest.mark.real_time
 async def test_a_batch_is_taken_apart() -> None:
     """F-WIRE-1: revision 2025-03-26 allows it on every transport."""
-    async with client_of_process() as client:
+    async with spawn(protocol_version=VERSION) as client:
         batch = b'[{"method": "vendor/x"}, {"jsonrpc": "2.0", "id": {id}, "result": {}}]\n'
         assert (await client.call_tool("raw", {"hex": batch.hex()})).raw == {}
 
@@ -237,7 +225,7 @@ async def test_a_batch_is_taken_apart() -> None:
 async def test_a_server_that_never_reads_costs_only_its_own_calls() -> None:
     """F-STD-5, F-LIFE-6: they time out, and closing is bounded."""
     began = time.monotonic()
-    async with client_of_process() as client:
+    async with spawn(protocol_version=VERSION) as client:
         deaf = asyncio.ensure_future(client.call_tool("deaf", timeout=0.2))
         calls = [
             asyncio.ensure_future(client.call_tool("echo", {"text": "x" * 100_000}, timeout=0.2))
@@ -252,7 +240,7 @@ async def test_a_server_that_never_reads_costs_only_its_own_calls() -> None:
 @pytest.mark.real_time
 async def test_a_large_answer_and_small_ones_beside_it() -> None:
     """Pain 19, F-LIFE-9"""
-    async with client_of_process() as client:
+    async with spawn(protocol_version=VERSION) as client:
         large = asyncio.ensure_future(client.call_tool("echo", {"text": "x" * 3_000_000}))
         await asyncio.gather(*(echo(client, str(number)) for number in range(50)))
         assert len((await large).text) == 3_000_000

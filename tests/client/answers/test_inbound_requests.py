@@ -13,8 +13,9 @@ from mcpclient.errors import ConnectionLost, McpError, SessionExpired, UsageErro
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.negotiation import EraRules
 from tests.client.connection.test_session import HANDSHAKE as ERA
-from tests.client.connection.test_session import STATELESS, now, on_bench, turn
+from tests.client.connection.test_session import STATELESS, on_bench, turn
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -12,6 +11,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.errors import HttpError, PeerError, ProtocolViolation
 from tests.client.scripted_server import ScriptedServer
+from tests.support.clients import now
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import Json, McpServer
@@ -41,10 +41,6 @@ async def over_http(
 
 def methods(server: HttpServer) -> list[str]:
     return [request.message["method"] for request in server.requests]
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def echo(client: Client, **options: Any) -> str:

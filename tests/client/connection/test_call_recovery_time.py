@@ -13,8 +13,9 @@ from mcpclient.client.connection.call_recovery import CallDeadline
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.tasks import EXTENSION
-from tests.client.connection.test_call_recovery import mismatch, now, over_http
+from tests.client.connection.test_call_recovery import mismatch, over_http
 from tests.client.scripted_server import ScriptedServer
+from tests.support.clients import now
 from tests.support.http_server import Answer, HttpServer, Request, answer_with
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

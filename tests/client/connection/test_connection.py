@@ -29,37 +29,15 @@ from mcpclient.errors import (
     ProtocolViolation,
 )
 from mcpclient.net.chained_log import read_log
-from mcpclient.net.process.stopping import StopLadder
 from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from tests.support.clients import QUICK, STDIO, client_of, now, spawn
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
 
-STDIO = [
-    sys.executable,
-    "-S",
-    "-E",
-    str(Path(__file__).parent.parent.parent / "servers" / "mcp_stdio.py"),
-]
-QUICK = StopLadder(close_input=0.3, terminate=0.3)
-
 pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
-
-
-def client_of(server: McpServer, **options: Any) -> Client:
-    """Return a client of an in-process server, not yet connected."""
-
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            server.receive(message, end.send)
-
-    return Client(InProcessTransport(serve), **options)
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def stall(request: Request, answer: Answer) -> None:
@@ -223,10 +201,6 @@ async def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
 
 
 # stdio
-
-
-def spawn(*arguments: str, **options: Any) -> Client:
-    return Client([*STDIO, *arguments], stderr="discard", stop_ladder=QUICK, **options)
 
 
 async def use(client: Client) -> None:
@@ -529,11 +503,7 @@ async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None
     """F-LIFE-7: who connects learns of it; nobody else would be told."""
     server = McpServer()
 
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            server.receive(message, end.send)
-
-    client = Client(Vanishing(serve))
+    client = Client(Vanishing(server.serve))
     with pytest.raises(ConnectionLost, match="gone at once"):
         await client.connect()
     assert not client.is_connected

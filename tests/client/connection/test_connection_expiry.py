@@ -19,6 +19,7 @@ from mcpclient.errors import (
 )
 from mcpclient.protocol.listen import EventsMissed
 from mcpclient.protocol.negotiation import Agreement
+from tests.client.connection.test_connection import methods
 from tests.client.scripted_server import ScriptedServer
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
@@ -29,13 +30,6 @@ FORM = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
 ASK = {"method": "elicitation/create", "params": FORM}
 
 pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
-
-
-def methods(server: HttpServer) -> list[str]:
-    return [
-        request.message.get("method", "answer") if request.body else request.method
-        for request in server.requests
-    ]
 
 
 async def test_a_server_that_forgets_while_it_waits_for_an_answer() -> None:

@@ -13,7 +13,8 @@ from mcpclient.client.connection.limits import DEFAULT, Deadlines, RequestOption
 from mcpclient.errors import CallTimeout, UsageError
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
-from tests.client.connection.test_session import now, on_bench
+from tests.client.connection.test_session import on_bench
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 

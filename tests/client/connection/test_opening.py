@@ -20,8 +20,9 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.client.connection.test_connection import client_of, http, methods, now, spawn, stall, use
+from tests.client.connection.test_connection import http, methods, stall, use
 from tests.net.peers import serve
+from tests.support.clients import client_of, now, spawn
 from tests.support.http_server import Answer, Handler, Request, answer_with, in_turn
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer

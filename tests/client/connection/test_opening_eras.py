@@ -14,7 +14,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.errors import CallTimeout
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.client.connection.test_connection import now
+from tests.support.clients import now
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time

@@ -10,7 +10,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.errors import CallTimeout, PeerError
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.client.connection.test_connection import now
+from tests.support.clients import now
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing

@@ -31,6 +31,7 @@ from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.negotiation import ClientIdentity, EraRules
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Receiver, Transport
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 
@@ -126,10 +127,6 @@ async def on_bench(
         yield bench
     finally:
         await bench.session.close(5)
-
-
-def now() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def turn() -> None:
