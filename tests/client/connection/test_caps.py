@@ -11,6 +11,7 @@ from mcpclient import Client, Manager, ServerLimits, ToolError
 from mcpclient.errors import CallTimeout, HttpError, PeerError, ServerUnavailable
 from tests.client.scripted_server import ScriptedServer
 from tests.manager.fleet import Member
+from tests.support.clients import now
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -41,60 +42,51 @@ class Slow:
         return {**await self.answer(params), "messages": []}
 
 
-def used(slow: Slow, use: Any, **limits: Any) -> float:
-    """Run ``use`` with a client, and return how long it took."""
-
-    async def main() -> float:
-        options = {"limits": ServerLimits(**limits), "name": "demo", "timeout": 30}
-        async with slow.server.client(**options) as client:
-            began = asyncio.get_running_loop().time()
-            await use(client)
-            return asyncio.get_running_loop().time() - began
-
-    return run(main())
+def limited(slow: Slow, **limits: Any) -> Client:
+    return slow.server.client(limits=ServerLimits(**limits), name="demo", timeout=30)
 
 
 def call(client: Client, name: str = "x", **options: Any) -> asyncio.Task[Any]:
     return asyncio.ensure_future(client.call_tool(name, **options))
 
 
-def test_calls_over_the_cap_wait_for_others_to_end() -> None:
-    """F-MANY-19: never more at once, however they are made."""
-    for several in (
+@pytest.mark.parametrize(
+    "several",
+    [
         lambda client: asyncio.gather(*(client.call_tool("x") for _ in range(10))),
         lambda client: client.call_tools([("x", None)] * 10),
         lambda client: asyncio.gather(
             *(client.read_resource("mem://1") for _ in range(5)),
             *(client.get_prompt("p") for _ in range(5)),
         ),
-    ):
-        slow = Slow()
-        assert used(slow, several, at_once=4) == 3
-        assert (slow.most, slow.made) == (4, 10)
+    ],
+)
+async def test_calls_over_the_cap_wait_for_others_to_end(several: Any) -> None:
+    """F-MANY-19: never more at once, however they are made."""
+    slow = Slow()
+    async with limited(slow, at_once=4) as client:
+        await several(client)
+        assert (now(), slow.most, slow.made) == (3, 4, 10)
 
 
-def test_calls_are_made_in_the_order_they_came() -> None:
+async def test_calls_are_made_in_the_order_they_came() -> None:
     """F-MANY-19"""
     slow = Slow()
 
-    async def use(client: Client) -> None:
+    async with limited(slow, at_once=2) as client:
         await asyncio.gather(*(client.call_tool(f"t{number}") for number in range(6)))
-
-    used(slow, use, at_once=2)
     assert [each["name"] for each in slow.server.sent("tools/call")] == [f"t{n}" for n in range(6)]
 
 
-def test_calls_per_minute() -> None:
+async def test_calls_per_minute() -> None:
     """F-MANY-19: within any 60 seconds, from their beginning."""
     slow = Slow(seconds=10)
 
-    async def use(client: Client) -> None:
+    slow.server.answers["tools/list"] = {"tools": []}
+    async with limited(slow, per_minute=3) as client:
         await asyncio.gather(*(client.call_tool("x", timeout=0, max_timeout=0) for _ in range(7)))
         await client.list_tools()
-
-    slow.server.answers["tools/list"] = {"tools": []}
-    assert used(slow, use, per_minute=3) == 130
-    assert slow.most == 3
+        assert (now(), slow.most) == (130, 3)
 
 
 @pytest.mark.parametrize(
@@ -110,47 +102,43 @@ def test_calls_per_minute() -> None:
         ({"at_once": 1}, {"max_timeout": 7}, "7 s (max_timeout), waiting for its turn", 7),
     ],
 )
-def test_a_call_waits_within_its_own_timeout_and_says_so(
+async def test_a_call_waits_within_its_own_timeout_and_says_so(
     limits: Any, options: Any, said: str, at: float
 ) -> None:
     """F-MANY-19: and it was never sent; the place is free for the next."""
     slow = Slow(seconds=20)
 
-    async def use(client: Client) -> None:
+    async with limited(slow, **limits) as client:
         first = call(client)
         await asyncio.sleep(0)
         with pytest.raises(CallTimeout) as raised:
             await client.call_tool("y", **options)
         assert said in str(raised.value)
         assert "tools/call 'y' of demo" in str(raised.value)
-        assert asyncio.get_running_loop().time() == at
+        assert now() == at
         assert slow.made == 1
         await first
         await client.call_tool("z", timeout=0)
 
-    used(slow, use, **limits)
 
-
-def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
+async def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
     """F-MANY-19: what is left of max_timeout holds for the answer."""
     slow = Slow(seconds=4)
 
-    async def use(client: Client) -> None:
+    async with limited(slow, at_once=1) as client:
         first = call(client)
         await asyncio.sleep(0)
         with pytest.raises(CallTimeout, match="6 s"):
             await client.call_tool("y", max_timeout=6)
-        assert (asyncio.get_running_loop().time(), slow.made) == (6, 2)
+        assert (now(), slow.made) == (6, 2)
         await first
 
-    used(slow, use, at_once=1)
 
-
-def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
+async def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
     """F-MANY-19: nor one that is cancelled in the moment in which it is let through."""
     slow = Slow()
 
-    async def use(client: Client) -> None:
+    async with limited(slow, at_once=1) as client:
         first, second, third = (call(client) for _ in range(3))
         await asyncio.sleep(0.5)
         second.cancel()
@@ -158,14 +146,12 @@ def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
         await asyncio.gather(first, second, third, return_exceptions=True)
         await asyncio.wait_for(client.call_tool("x"), 2)
 
-    used(slow, use, at_once=1)
 
-
-def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
+async def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
     """F-MANY-19: at once, without asking the server; after a while one call is tried."""
     slow = Slow(fails=4)
 
-    async def use(client: Client) -> None:
+    async with limited(slow, breaker=3) as client:
         loop = asyncio.get_running_loop()
         for _ in range(3):
             with pytest.raises(PeerError):
@@ -191,24 +177,20 @@ def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
         await asyncio.sleep(0)
         await client.call_tool("x")
         await asyncio.gather(*(client.call_tool("x") for _ in range(3)))
-
-    used(slow, use, breaker=3)
     assert slow.made == 3 + 1 + 1 + 4
 
 
-def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
+async def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
     """F-MANY-19"""
     slow = Slow(fails=9)
 
-    async def use(client: Client) -> None:
+    async with limited(slow, breaker=2, at_once=1, breaker_seconds=5) as client:
         calls = (client.call_tool("x") for _ in range(5))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
         assert [type(each) for each in outcomes[2:]] == [ServerUnavailable] * 3
         await asyncio.sleep(5)
         slow.fails = 0
         await client.call_tool("x")
-
-    used(slow, use, breaker=2, at_once=1, breaker_seconds=5)
 
 
 @pytest.mark.parametrize(
@@ -251,27 +233,25 @@ async def test_failures_are_those_of_the_server(
         assert raised.type is (ServerUnavailable if is_failure else type_of(answer))
 
 
-def test_a_call_with_hooks_and_one_as_a_task_are_capped_once() -> None:
+async def test_a_call_with_hooks_and_one_as_a_task_are_capped_once() -> None:
     """F-MANY-19, F-API-23"""
     slow = Slow()
 
     async def around(call: Any, proceed: Any) -> Any:
         return await proceed(call)
 
-    async def use(client: Client) -> None:
+    async with limited(slow, at_once=1) as client:
         several = (client.call_tool("x", around=[around]) for _ in range(3))
         await asyncio.gather(*several, client.request("tools/call", {"name": "x"}))
-
-    assert used(slow, use, at_once=1) == 4
-    assert slow.most == 1
+        assert (now(), slow.most) == (4, 1)
 
 
-def test_timeouts_of_tools_by_pattern() -> None:
+async def test_timeouts_of_tools_by_pattern() -> None:
     """F-MANY-19: in place of the client's; a call's own counts more, and 0 is no limit."""
     slow = Slow(seconds=700)
     timeouts = {"slow_fast": 2, "slow_*": 800, "endless": 0}
 
-    async def use(client: Client) -> None:
+    async with limited(slow, timeouts=timeouts) as client:
         loop = asyncio.get_running_loop()
         await client.call_tool("slow_report")
         assert loop.time() == 700
@@ -290,8 +270,6 @@ def test_timeouts_of_tools_by_pattern() -> None:
         with pytest.raises(CallTimeout, match="2 s"):
             await client.request("tools/call", {"name": "slow_fast"})
         await client.call_tool("endless")
-
-    used(slow, use, timeouts=timeouts)
 
 
 async def test_reconnecting_resets_no_count() -> None:
