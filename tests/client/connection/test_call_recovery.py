@@ -51,14 +51,25 @@ async def echo(client: Client, **options: Any) -> str:
 # Busy servers
 
 
-@pytest.mark.parametrize("status", [429, 503])
-async def test_a_busy_server_is_an_error_unless_repeating_was_asked_for(status: int) -> None:
-    """F-HTTP-7: 429 and 503 are retried on request."""
-    async with over_http(answer_with(status, {"Retry-After": "1"})) as (client, server):
+@pytest.mark.parametrize(
+    ("statuses", "is_repeated"),
+    [
+        ([429], False),
+        ([503], False),
+        ([503, 500], True),
+        *(([status], True) for status in (400, 403, 500, 502)),
+    ],
+)
+async def test_only_a_busy_server_is_asked_again_and_only_on_request(
+    statuses: list[int], is_repeated: bool
+) -> None:
+    """F-HTTP-7: 429 and 503; the last status is the error, and no other is repeated."""
+    answers = [answer_with(status, {"Retry-After": "1"}) for status in statuses]
+    async with over_http(*answers, retry_busy=is_repeated) as (client, server):
         with pytest.raises(HttpError) as caught:
             await echo(client)
-        assert caught.value.status == status
-        assert len(server.requests) == 1
+        assert caught.value.status == statuses[-1]
+        assert len(server.requests) == len(statuses)
 
 
 @pytest.mark.parametrize(("headers", "seconds"), [({"Retry-After": "7"}, 14), ({}, 2)])
@@ -118,24 +129,6 @@ async def test_a_busy_server_is_not_waited_for_longer_than_anybody_waits(
             await echo(client, **limits)
         assert caught.value.headers["retry-after"] == "99999999"
         assert now() == 0
-
-
-async def test_another_error_ends_the_asking() -> None:
-    """F-HTTP-7"""
-    async with over_http(answer_with(503), answer_with(500), retry_busy=True) as (client, server):
-        with pytest.raises(HttpError) as caught:
-            await echo(client)
-        assert caught.value.status == 500
-        assert len(server.requests) == 2
-
-
-@pytest.mark.parametrize("status", [400, 403, 500, 502])
-async def test_other_statuses_are_never_repeated(status: int) -> None:
-    """F-HTTP-7"""
-    async with over_http(answer_with(status), retry_busy=True) as (client, server):
-        with pytest.raises(HttpError):
-            await echo(client)
-        assert len(server.requests) == 1
 
 
 # Headers that no longer fit

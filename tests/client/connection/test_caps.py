@@ -72,7 +72,6 @@ async def test_calls_over_the_cap_wait_for_others_to_end(several: Any) -> None:
 async def test_calls_are_made_in_the_order_they_came() -> None:
     """F-MANY-19"""
     slow = Slow()
-
     async with limited(slow, at_once=2) as client:
         await asyncio.gather(*(client.call_tool(f"t{number}") for number in range(6)))
     assert [each["name"] for each in slow.server.sent("tools/call")] == [f"t{n}" for n in range(6)]
@@ -81,7 +80,6 @@ async def test_calls_are_made_in_the_order_they_came() -> None:
 async def test_calls_per_minute() -> None:
     """F-MANY-19: within any 60 seconds, from their beginning."""
     slow = Slow(seconds=10)
-
     slow.server.answers["tools/list"] = {"tools": []}
     async with limited(slow, per_minute=3) as client:
         await asyncio.gather(*(client.call_tool("x", timeout=0, max_timeout=0) for _ in range(7)))
@@ -107,7 +105,6 @@ async def test_a_call_waits_within_its_own_timeout_and_says_so(
 ) -> None:
     """F-MANY-19: and it was never sent; the place is free for the next."""
     slow = Slow(seconds=20)
-
     async with limited(slow, **limits) as client:
         first = call(client)
         await asyncio.sleep(0)
@@ -124,7 +121,6 @@ async def test_a_call_waits_within_its_own_timeout_and_says_so(
 async def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
     """F-MANY-19: what is left of max_timeout holds for the answer."""
     slow = Slow(seconds=4)
-
     async with limited(slow, at_once=1) as client:
         first = call(client)
         await asyncio.sleep(0)
@@ -137,7 +133,6 @@ async def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
 async def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
     """F-MANY-19: nor one that is cancelled in the moment in which it is let through."""
     slow = Slow()
-
     async with limited(slow, at_once=1) as client:
         first, second, third = (call(client) for _ in range(3))
         await asyncio.sleep(0.5)
@@ -150,7 +145,6 @@ async def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
 async def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
     """F-MANY-19: at once, without asking the server; after a while one call is tried."""
     slow = Slow(fails=4)
-
     async with limited(slow, breaker=3) as client:
         loop = asyncio.get_running_loop()
         for _ in range(3):
@@ -183,7 +177,6 @@ async def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
 async def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
     """F-MANY-19"""
     slow = Slow(fails=9)
-
     async with limited(slow, breaker=2, at_once=1, breaker_seconds=5) as client:
         calls = (client.call_tool("x") for _ in range(5))
         outcomes = await asyncio.gather(*calls, return_exceptions=True)
@@ -250,7 +243,6 @@ async def test_timeouts_of_tools_by_pattern() -> None:
     """F-MANY-19: in place of the client's; a call's own counts more, and 0 is no limit."""
     slow = Slow(seconds=700)
     timeouts = {"slow_fast": 2, "slow_*": 800, "endless": 0}
-
     async with limited(slow, timeouts=timeouts) as client:
         loop = asyncio.get_running_loop()
         await client.call_tool("slow_report")

@@ -502,7 +502,6 @@ class Vanishing(InProcessTransport):
 async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
     """F-LIFE-7: who connects learns of it; nobody else would be told."""
     server = McpServer()
-
     client = Client(Vanishing(server.serve))
     with pytest.raises(ConnectionLost, match="gone at once"):
         await client.connect()

@@ -19,7 +19,7 @@ from mcpclient.errors import (
 )
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.client.connection.test_connection import http, methods
-from tests.support.http_server import Answer, HttpServer, Request, answer_with
+from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
@@ -84,6 +84,16 @@ async def test_a_refusal_on_the_channel_begins_another_session() -> None:
         assert methods(web).count("initialize") == 2
 
 
+def refusing_calls(service: StreamableEndpoint, status: int, body: bytes) -> dict[str, Handler]:
+    async def refuse(request: Request, answer: Answer) -> None:
+        if request.message.get("method") == "tools/call":
+            answer.full(status, {}, body)
+        else:
+            await service.post(request, answer)
+
+    return {**service.routes, "POST /mcp": refuse}
+
+
 @pytest.mark.parametrize(
     ("status", "body"),
     [
@@ -98,14 +108,7 @@ async def test_a_refusal_on_the_channel_begins_another_session() -> None:
 async def test_other_refusals_are_errors(status: int, body: bytes) -> None:
     """F-HTTP-6: what is wrong with a request is no reason to repeat it."""
     service = StreamableEndpoint(McpServer(), session="one")
-
-    async def refuse(request: Request, answer: Answer) -> None:
-        if request.message.get("method") == "tools/call":
-            answer.full(status, {}, body)
-        else:
-            await service.post(request, answer)
-
-    routes = {**service.routes, "POST /mcp": refuse}
+    routes = refusing_calls(service, status, body)
     async with http(routes) as web, Client(str(web.url())) as client:
         with pytest.raises((HttpError, PeerError)):
             await use(client)
@@ -141,14 +144,7 @@ async def test_a_session_that_is_refused_at_once_again_is_an_error(
 ) -> None:
     """F-HTTP-6: repeated once, not for ever."""
     service = StreamableEndpoint(McpServer(), session="one")
-
-    async def refuse(request: Request, answer: Answer) -> None:
-        if request.message.get("method") == "tools/call":
-            answer.full(status, {}, body)
-        else:
-            await service.post(request, answer)
-
-    routes = {**service.routes, "POST /mcp": refuse}
+    routes = refusing_calls(service, status, body)
     async with http(routes) as web, Client(str(web.url())) as client:
         with pytest.raises(SessionExpired, match=said):
             await use(client)
