@@ -269,6 +269,7 @@ def test_derived_names(target: Any, name: str) -> None:
 
 @pytest.mark.parametrize("target", [Member(), [], "http:///x", {"args": []}, ""])
 def test_what_says_nothing_of_a_name(target: Any) -> None:
+    """F-MANY-11"""
     with pytest.raises(UsageError):
         derive_name(target)
 

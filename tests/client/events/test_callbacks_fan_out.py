@@ -168,6 +168,7 @@ def session_with(hooks: Hooks, *tools: str) -> None:
 
 
 def test_connecting_and_calling_are_reported() -> None:
+    """F-SHOW-7"""
     told: list[dict[str, Any]] = []
     hooks = Hooks(
         on_connect=lambda **facts: told.append(facts),
@@ -191,6 +192,7 @@ def test_connecting_and_calling_are_reported() -> None:
 
 
 def test_a_failing_call_is_reported_and_raised() -> None:
+    """F-SHOW-7"""
     told: list[dict[str, Any]] = []
     with pytest.raises(mcpclient.PeerError) as raised:
         session_with(Hooks(on_error=lambda **facts: told.append(facts)), "missing")
@@ -205,6 +207,7 @@ def test_a_failing_call_is_reported_and_raised() -> None:
 
 
 def test_failing_to_connect_is_reported_and_raised() -> None:
+    """F-SHOW-7"""
     told: list[dict[str, Any]] = []
 
     async def connect() -> None:
@@ -218,6 +221,8 @@ def test_failing_to_connect_is_reported_and_raised() -> None:
 
 
 def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """F-SHOW-7"""
+
     def broken(**facts: Any) -> None:
         raise ValueError("telemetry is down")
 

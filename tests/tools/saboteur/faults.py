@@ -507,8 +507,8 @@ OTHERS = _faults(
             ),
             (
                 "calls made together miss the hooks given to them",
-                'or options.get("around")\n',
-                "or False\n",
+                'frozenset({"timeout", "max_timeout", ',
+                'frozenset({"around", "timeout", "max_timeout", ',
             ),
         ],
         "client.connection.call_recovery": [
