@@ -10,7 +10,7 @@ import pytest
 from mcpclient.client import listed_tools
 from mcpclient.client.events.around import Call, Proceed
 from mcpclient.client.listed_tools import MODES, ListedTools
-from mcpclient.errors import ClientClosed, ProtocolViolation, ToolError, UsageError
+from mcpclient.errors import ClientClosed, ProtocolViolation, ToolError
 from mcpclient.protocol import schema as json_schema
 from mcpclient.protocol.schema import SchemaLimits, compile_schema
 from mcpclient.protocol.types import CallToolResult, Tool
@@ -355,12 +355,6 @@ async def test_strict_mode_lists_again_before_it_fails_a_call_over_an_old_schema
                 await client.call_tool("t")
         assert len(server.sent("tools/list")) == 2
         assert len(server.sent("tools/call")) == (2 if listing == "another" else 1)
-
-
-def test_a_mode_there_is_not() -> None:
-    """F-API-17"""
-    with pytest.raises(UsageError, match="validate is"):
-        ListedTools("loud")
 
 
 @pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])

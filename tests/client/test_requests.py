@@ -11,7 +11,6 @@ import pytest
 import mcpclient
 from mcpclient.client import requests
 from mcpclient.client.connection import call_recovery
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.inside import Server
 from tests.client.scripted_server import ScriptedServer
 
@@ -98,34 +97,6 @@ async def test_the_limit_of_a_list_does_not_run_while_a_human_is_asked() -> None
     server = ScriptedServer({"tools/list": pages(0.5, human)}, version="2025-11-25")
     async with server.client(max_timeout=6, sampling=model) as client:
         assert len(await client.list_tools()) == 10
-
-
-async def test_progress_arrives_in_order_and_before_the_result() -> None:
-    """F-API-7: as records; tokens nobody waits for are ignored."""
-
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            if message["method"] == "initialize":
-                about = {"protocolVersion": "2025-11-25", "capabilities": {}}
-                end.send({"jsonrpc": "2.0", "id": message["id"], "result": about})
-            elif message["method"] == "work":
-                token = message["params"]["_meta"]["progressToken"]
-                for step, to in ((1, token), (9, "unknown"), (2, token)):
-                    params = {"progressToken": to, "progress": step, "total": 2}
-                    end.send({"method": "notifications/progress", "params": params})
-                end.send({"jsonrpc": "2.0", "id": message["id"], "result": {}})
-
-    heard: list[Any] = []
-
-    async def slowly(progress: mcpclient.Progress) -> None:
-        await asyncio.sleep(1)
-        heard.append(progress.progress)
-
-    async with mcpclient.connect(
-        InProcessTransport(serve), protocol_version="2025-11-25"
-    ) as client:
-        await client.request("work", on_progress=slowly)
-        assert heard == [1, 2]
 
 
 @pytest.mark.real_time

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import traceback
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,26 +104,6 @@ def test_tools_with_invalid_header_annotations_are_left_out(
         assert run(listed(HeaderTransport(server.serve))) == ["echo"]
     assert "left out tool 'bad'" in caplog.text
     assert run(listed(mcpclient.InProcessTransport(server.serve))) == ["echo", "bad"]
-
-
-async def test_calls_are_reported_to_the_hooks() -> None:
-    """F-SHOW-7: a result and a failure, each with the caller's trace."""
-    told: list[Any] = []
-    hooks = mcpclient.Hooks(
-        on_tool_call=lambda **facts: told.append((facts["tool"], facts["trace"])),
-        on_error=lambda **facts: told.append((type(facts["error"]), facts["trace"])),
-    )
-
-    def call(params: Mapping[str, Any]) -> dict[str, Any]:
-        if params["name"] == "bad":
-            raise mcpclient.PeerError(-32602, "no such tool")
-        return {"content": []}
-
-    async with Server(tools_call=call).client(hooks=hooks) as client:
-        await client.call_tool("good", trace="t1")
-        with pytest.raises(mcpclient.PeerError):
-            await client.call_tool("bad", trace="t2")
-        assert told == [("good", "t1"), (mcpclient.PeerError, "t2")]
 
 
 @dataclass

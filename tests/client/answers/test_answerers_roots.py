@@ -66,16 +66,6 @@ def test_what_is_no_list_of_roots() -> None:
         RootsAnswerer(7)  # type: ignore[arg-type]
 
 
-async def later() -> list[str]:
-    return ["file:///later"]
-
-
-@pytest.mark.parametrize("function", [later, lambda: ["file:///later"]])
-def test_a_function_is_asked_each_time(function: Any) -> None:
-    """F-API-10"""
-    assert roots_of(function) == [{"uri": "file:///later"}]
-
-
 def failing() -> list[str]:
     raise OSError("/home/secret")
 

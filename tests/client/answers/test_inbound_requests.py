@@ -98,14 +98,6 @@ async def test_params_that_a_method_does_not_take(
     assert asked == []
 
 
-async def test_an_unknown_request_and_a_ping() -> None:
-    """F-API-10."""
-    server = ScriptedServer(version=HANDSHAKE)
-    async with server.client():
-        assert (await server.ask(1, "ping"))["result"] == {}
-        assert (await server.ask(2, "roots/list"))["error"]["code"] == -32601
-
-
 # In one session
 
 

@@ -40,14 +40,6 @@ def answer(handlers: Handlers, method: str, params: Mapping[str, Any] | None = N
     return asyncio.run(handlers.answer(method, params or {}))
 
 
-def test_capabilities_are_those_of_the_handlers() -> None:
-    """F-API-10: a capability for each handler given, and nothing else."""
-    assert Handlers().capabilities == {}
-    assert set(Handlers(roots=[]).capabilities) == {"roots"}
-    given = Handlers(sampling=lambda request: "hi", elicitation=lambda request: {}, roots=[])
-    assert set(given.capabilities) == {"sampling", "elicitation", "roots"}
-
-
 def test_what_is_logged_of_a_servers_words_is_harmless(caplog: pytest.LogCaptureFixture) -> None:
     """F-SHOW-3: the reason may quote what the server asked for."""
 

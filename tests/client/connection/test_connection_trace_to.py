@@ -197,13 +197,3 @@ def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
         ("ing", False),
         ("got a ping", False),
     ]
-
-
-async def test_a_client_that_is_not_watched_writes_nothing() -> None:
-    """F-SHOW-10: no transport in between, and no tap on it."""
-    server = ScriptedServer(version=HANDSHAKE)
-    async with server.client() as client:
-        session = client._connection.session
-        assert session.log is None
-        assert session.transport.name == "in-process"
-        assert not session.transport.records_itself

@@ -106,19 +106,6 @@ async def test_an_unknown_version_is_accepted_with_a_warning_unless_that_is_unwa
         await client_of(McpServer(version="2025-12-24"), strict_version=True)
 
 
-async def test_a_stateless_server_is_found_and_gets_no_handshake() -> None:
-    """F-LIFE-2, F-LIFE-3"""
-    async with http(StreamableEndpoint(McpServer("both")).routes) as server:
-        async with Client(str(server.url())) as client:
-            assert client.protocol_version == "2026-07-28"
-            await client.call_tool("echo", {"text": "x"})
-        assert methods(server) == ["server/discover", "tools/call"]
-        for request in server.requests:
-            meta = request.message["params"]["_meta"]
-            assert meta["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
-            assert "io.modelcontextprotocol/clientInfo" in meta
-
-
 async def test_a_server_that_lives_is_not_started_again() -> None:
     """F-LIFE-3: though its answer to the probe is none, which ends some connections."""
     server = McpServer()

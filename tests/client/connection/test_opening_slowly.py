@@ -104,13 +104,6 @@ def test_a_slow_server_that_refuses_the_probe(code: int) -> None:
     assert server.opening == HANDSHAKE
 
 
-def test_a_server_that_swallows_the_probe_costs_a_second() -> None:
-    """F-LIFE-3"""
-    server = SlowServer("handshake", 0, ignored=("server/discover",))
-    run(connected(server, "2025-11-25", 1))
-    assert server.opening == [*HANDSHAKE, "ping"]
-
-
 def test_requests_that_are_worked_on_side_by_side() -> None:
     """F-LIFE-3, F-API-27: a session that answers a ping is one, whichever answer comes first."""
     delays = {"server/discover": 6.0, "initialize": 6.0}

@@ -361,19 +361,6 @@ async def test_initialize_is_never_cancelled() -> None:
         assert bench.wire.methods() == ["initialize"]
 
 
-async def test_a_server_that_cannot_be_told_does_not_matter() -> None:
-    """F-API-8"""
-    async with on_bench() as bench:
-
-        def fail(message: Message) -> None:
-            if message["method"] == "notifications/cancelled":
-                raise ConnectionLost("gone")
-
-        bench.wire.on_send = fail
-        with pytest.raises(CallTimeout):
-            await bench.call(RequestOptions(timeout=1))
-
-
 async def test_telling_the_server_may_take_time_and_fail() -> None:
     """F-API-8, F-API-20: nobody waits for it, and the failure is reported."""
     async with on_bench() as bench:

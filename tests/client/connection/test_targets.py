@@ -17,7 +17,6 @@ from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.targets import (
     derive_name,
-    destination_of,
     name_targets,
     route_to,
     words_of,
@@ -224,19 +223,6 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
     """F-API-1: one plain error, before anything is started."""
     with pytest.raises(UsageError, match=complaint):
         route(target, **fields)
-
-
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("https://x/mcp", "https://x/mcp"),
-        ("npx -y a", ["npx", "-y", "a"]),
-        (("npx", "a"), ["npx", "a"]),
-    ],
-)
-def test_the_destination_of_a_target(target: Any, expected: object) -> None:
-    """F-MANY-9: what is judged is what is connected to."""
-    assert destination_of(target) == expected
 
 
 # Names for servers that nobody has named

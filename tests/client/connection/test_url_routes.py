@@ -142,10 +142,3 @@ def test_what_cannot_authorize_is_a_mistake(auth: Any, given: str) -> None:
     with pytest.raises(UsageError, match=f"auth is a token .*, not {given}") as refused:
         url_route("http://h/", auth=auth)
     assert "s3cret" not in str(refused.value)
-
-
-@pytest.mark.parametrize(("url", "transport"), [("tcp://h:1", "http"), ("ws://h", "sse")])
-def test_a_transport_that_does_not_fit_the_url(url: str, transport: str) -> None:
-    """F-HTTP-11: what is pinned has to be possible."""
-    with pytest.raises(UsageError, match="does not fit"):
-        url_route(url, transport=transport)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.events.around import Call, Proceed, ask_unless_read_only, refusal, surrounded
+from mcpclient.client.events.around import Call, Proceed, ask_unless_read_only, surrounded
 from mcpclient.errors import PeerError, ToolError, UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.client.scripted_server import ScriptedServer
@@ -98,10 +98,6 @@ def test_reading_changes_nothing_where_the_server_is_believed() -> None:
     assert (believed.read_only, believed.destructive) == (True, False)
 
 
-def test_nothing_around_is_the_call_itself() -> None:
-    assert surrounded([], make) is make
-
-
 def test_a_hook_changes_what_is_sent() -> None:
     """F-API-23: arguments, metadata and headers are the hook's to change."""
 
@@ -126,13 +122,6 @@ def test_a_hook_returns_a_result(returned: Any, named: str) -> None:
     for hook in (around, plain):
         with pytest.raises(UsageError, match=rf"returned {named}, not a CallToolResult: return"):
             outcome([hook], CALL)
-
-
-def test_a_refusal_is_a_result_for_the_model() -> None:
-    """F-API-23: it reads the reason as the tool's answer, and nobody has to catch anything."""
-    result = refusal("the user said no")
-    assert result.is_error
-    assert result.text == "the user said no"
 
 
 # Approval

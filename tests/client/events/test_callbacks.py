@@ -300,19 +300,6 @@ def test_a_failure_stays_what_it_is() -> None:
     assert caught.value is failure
 
 
-async def test_cancelling_is_no_failure() -> None:
-    """F-API-10: a handler that hangs can be cancelled."""
-
-    async def hang() -> None:
-        await asyncio.get_running_loop().create_future()
-
-    task = asyncio.ensure_future(ask("m", hang))
-    await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 # Observers: who follows a connection from session to session
 
 
