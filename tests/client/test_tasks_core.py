@@ -21,12 +21,12 @@ from tests.client.task_servers import (
     handshake_server,
     listed,
     noting,
-    now,
     stateless_server,
     task,
     wait_for_it,
 )
 from tests.support import virtual_time
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 

@@ -18,12 +18,12 @@ from tests.client.task_servers import (
     DONE,
     StatelessServer,
     noting,
-    now,
     stateless_server,
     task,
     wait_for_it,
 )
 from tests.support import virtual_time
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 

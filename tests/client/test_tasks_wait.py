@@ -27,10 +27,10 @@ from tests.client.task_servers import (
     CuriousServer,
     StatelessServer,
     noting,
-    now,
     task,
     wait_for_it,
 )
+from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 

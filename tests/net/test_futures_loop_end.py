@@ -10,7 +10,7 @@ import pytest
 
 from mcpclient import Client, ConnectionLost
 from mcpclient.net.futures import LoopEnd
-from tests.client.test_client import stdio
+from tests.support.clients import spawn
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import LegacyEndpoint
 from tests.support.mcp_server import McpServer
@@ -85,7 +85,7 @@ def test_a_client_ends_with_its_loop() -> None:
     async def main() -> None:
         server = await HttpServer(endpoint.routes).__aenter__()
         clients.append(Client(str(server.url()), transport="sse"))
-        clients.append(stdio())
+        clients.append(spawn())
         for client in clients:
             await client.connect()
             calls.append(asyncio.ensure_future(client.call_tool("never")))

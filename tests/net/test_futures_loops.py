@@ -19,8 +19,8 @@ from mcpclient.errors import LossKind
 from mcpclient.net import futures
 from mcpclient.net.futures import run_in, run_in_owner_loop, run_shielded
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.client.test_client import stdio
 from tests.net.process_helpers import until
+from tests.support.clients import spawn
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -127,7 +127,7 @@ async def test_closing_from_another_task_ends_each_call_with_client_closed() -> 
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
 async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
     """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""
-    client = stdio()
+    client = spawn()
     connecting = [asyncio.ensure_future(client.connect()) for _ in range(3)]
     for _ in range(turns):
         await asyncio.sleep(0)
@@ -305,7 +305,7 @@ def test_connecting_from_two_threads_at_once_is_one_connection() -> None:
 def test_connecting_again_from_elsewhere_happens_at_home() -> None:
     """F-LIFE-5: after a loss, the loop that has the client keeps it."""
     with home_loop() as home:
-        client = home.run(stdio().connect())
+        client = home.run(spawn().connect())
         with pytest.raises(ConnectionLost):
             asyncio.run(client.call_tool("die", {"code": 1}))
         asyncio.run(client.connect())
@@ -332,7 +332,7 @@ def test_a_closed_client_may_move_to_another_loop() -> None:
 def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
     """F-LIFE-5: a loop that stands still, and is not closed, helps nobody."""
     loop = asyncio.new_event_loop()
-    client = loop.run_until_complete(stdio().connect())
+    client = loop.run_until_complete(spawn().connect())
 
     async def use() -> None:
         async with client:
@@ -352,7 +352,7 @@ async def one_of_each() -> AsyncIterator[list[Client]]:
     routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
     async with HttpServer(routes) as server:
         over_http = Client(str(server.url()), protocol_version="2025-11-25")
-        async with stdio() as process, over_http:
+        async with spawn() as process, over_http:
             yield [process, over_http]
 
 

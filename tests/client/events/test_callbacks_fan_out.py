@@ -12,8 +12,8 @@ import mcpclient
 from mcpclient.client.events.callbacks import EventCallbacks, Events, Hooks, Observer
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation, SessionExpired
 from mcpclient.net.futures import BackgroundTasks
-from tests.client.connection.test_connection import client_of
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.support.clients import client_of
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
