@@ -27,9 +27,6 @@ from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected, User
 
-pytestmark = pytest.mark.virtual_time
-
-
 PACKAGE = str(Path(mcpclient.__file__).parent)
 
 

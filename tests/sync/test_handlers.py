@@ -32,9 +32,6 @@ from mcpclient.client.events.around import Proceed
 from mcpclient.sync.handlers import HANDLERS, call_in_worker, in_worker, with_workers
 from tests.sync.calling import Json, ToolServer, beginning, thread_name
 
-pytestmark = pytest.mark.virtual_time
-
-
 WORKER = "mcpclient-handler"
 LOOP = "mcpclient"
 FORM = {"message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}

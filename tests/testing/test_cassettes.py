@@ -19,9 +19,6 @@ from tests.client.scripted_server import HANDSHAKE, Json, ScriptedServer
 from tests.support.mcp_server import text_result
 from tests.support.subprocesses import TOP
 
-pytestmark = pytest.mark.virtual_time
-
-
 SECRET = "Bearer very-secret-token-0123456789"
 
 

@@ -18,9 +18,6 @@ import mcpclient
 from mcpclient.testing import demo_server
 from mcpclient.testing.demo_server import STATELESS_VERSION, DemoServer
 
-pytestmark = pytest.mark.virtual_time
-
-
 REVISIONS = [*demo_server.HANDSHAKE_VERSIONS, STATELESS_VERSION]
 
 
