@@ -89,11 +89,6 @@ class OpenedServer:
         """The messages that came with this method."""
         return [message for message in self.received if message.get("method") == method]
 
-    async def serve(self, end: Any) -> None:
-        """Serve a connection in this process, as the function of an `InProcessTransport`."""
-        async for message in end:
-            self.receive(message, end.send)
-
     def receive(self, message: Json, send: Send) -> None:
         """Take one message of the client's."""
         self.received.append(message)
