@@ -70,7 +70,7 @@ def _without_subscription(messages: list[dict[str, Any]]) -> list[dict[str, Any]
 )
 async def test_every_request_gets_what_it_got(path: Path) -> None:
     """F-SHOW-8: a client that refused to connect has sent nothing."""
-    was_refused = '"connected": {"failed"' in path.read_text("utf-8")  # noqa: ASYNC240
+    was_refused = '"connected": {"failed"' in path.read_text("utf-8")
     replayed = Replayed(path)
     await replayed.recording.open(replayed.heard)
     calls = replayed.recording.conversation.calls

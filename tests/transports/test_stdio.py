@@ -66,7 +66,7 @@ async def test_the_options_reach_the_process(
 ) -> None:
     """F-STD-1, F-STD-3, F-STD-4: arguments, environment, folder, stderr, and how it is stopped."""
     monkeypatch.setenv("API_TOKEN", "ours")
-    folder = tmp_path.resolve()  # noqa: ASYNC240 - nothing else runs yet
+    folder = tmp_path.resolve()
     lines: list[str] = []
     heard = asyncio.Event()
 
