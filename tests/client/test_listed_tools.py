@@ -93,7 +93,7 @@ async def test_a_tool_that_can_only_be_a_task_stays_one_until_the_next_list() ->
     assert server.sent("tools/call")[0]["task"] == {}
 
 
-def test_of_two_tools_with_one_name_the_first_counts() -> None:
+async def test_of_two_tools_with_one_name_the_first_counts() -> None:
     """F-SAFE-5: for hooks and for output schemas, as for a manager and for a lock."""
     first = {"name": "x", "description": "first", "outputSchema": {"type": "object"}}
     second = {"name": "x", "description": "second", "outputSchema": {"type": "array"}}
@@ -103,17 +103,14 @@ def test_of_two_tools_with_one_name_the_first_counts() -> None:
         seen.append(call.tool)
         return await proceed(call)
 
-    async def main() -> None:
-        answers: dict[str, Any] = {
-            "tools/list": {"tools": [first, second]},
-            "tools/call": {"content": [], "structuredContent": {}},
-        }
-        scripted = ScriptedServer(answers, version=STATELESS, capabilities={"tools": {}})
-        async with scripted.client(around=[note], validate="strict") as client:
-            assert [each.description for each in await client.list_tools()] == ["first", "second"]
-            assert (await client.call_tool("x")).structured == {}
-
-    run(main())
+    answers: dict[str, Any] = {
+        "tools/list": {"tools": [first, second]},
+        "tools/call": {"content": [], "structuredContent": {}},
+    }
+    scripted = ScriptedServer(answers, version=STATELESS, capabilities={"tools": {}})
+    async with scripted.client(around=[note], validate="strict") as client:
+        assert [each.description for each in await client.list_tools()] == ["first", "second"]
+        assert (await client.call_tool("x")).structured == {}
     assert [each and each.description for each in seen] == ["first"]
 
 

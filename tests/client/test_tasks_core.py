@@ -11,11 +11,11 @@ import pytest
 from mcpclient.errors import CallTimeout, PeerError, ProtocolViolation, UsageError
 from mcpclient.protocol.tasks import EXTENSION, RELATED_TASK
 from mcpclient.protocol.types import Tool
-from tests.client.scripted_server import ScriptedServer
 from tests.client.task_servers import (
     ADA,
     CORE_TASKS,
     DONE,
+    WITH_EXTENSION,
     HandshakeServer,
     InsistentServer,
     handshake_server,
@@ -61,25 +61,30 @@ async def test_tasks_are_listed_where_the_server_lists_them() -> None:
             await client.list_tasks()
 
 
-def test_nothing_is_asked_for_that_was_not_agreed_on() -> None:
+@pytest.mark.parametrize(
+    ("make", "capabilities", "options", "expected"),
+    [
+        (handshake_server, {}, {}, r"tasks\.requests\.tools\.call"),
+        (stateless_server, WITH_EXTENSION, {}, "tasks=True"),
+        (stateless_server, {}, {"tasks": True}, EXTENSION),
+    ],
+)
+async def test_nothing_is_asked_for_that_was_not_agreed_on(
+    make: Any, capabilities: Any, options: Any, expected: str
+) -> None:
     """F-API-13, F-API-19: clear errors, and not a single request behind the caller's back."""
+    server = make(capabilities)
+    async with server.client(**options) as client:
+        with pytest.raises(UsageError, match=expected):
+            await client.call_tool_task("slow")
+    assert server.sent("tools/call") == [] and server.sent("tools/list") == []
 
-    async def main(server: ScriptedServer, expected: str, **options: Any) -> None:
-        async with server.client(**options) as client:
-            with pytest.raises(UsageError, match=expected):
-                await client.call_tool_task("slow")
-        assert server.sent("tools/call") == [] and server.sent("tools/list") == []
 
-    virtual_time.run(main(handshake_server({}), r"tasks\.requests\.tools\.call"))
-    virtual_time.run(main(stateless_server(), "tasks=True"))
-    virtual_time.run(main(stateless_server({}), EXTENSION, tasks=True))
-
-    async def cancel() -> None:
-        async with handshake_server({"tasks": {}}).client() as client:
-            with pytest.raises(UsageError, match=r"tasks\.cancel"):
-                await client.cancel_task("t1")
-
-    virtual_time.run(cancel())
+async def test_what_the_server_does_not_cancel_is_not_asked_of_it() -> None:
+    """F-API-13"""
+    async with handshake_server({"tasks": {}}).client() as client:
+        with pytest.raises(UsageError, match=r"tasks\.cancel"):
+            await client.cancel_task("t1")
 
 
 async def test_a_listed_tool_says_whether_it_can_be_a_task() -> None:
@@ -132,28 +137,24 @@ async def test_any_other_tool_is_called_plainly(support: str | None, capabilitie
 
 
 @pytest.mark.parametrize("immediate", [False, True])
-def test_a_call_that_is_a_task_can_be_cancelled(immediate: bool) -> None:
+async def test_a_call_that_is_a_task_can_be_cancelled(immediate: bool) -> None:
     """F-API-13: with tasks/cancel, as soon as the id is known; an answer at once is a result."""
     server = handshake_server()
     server.answers["tools/list"] = listed("required")
     if immediate:
         server.answers["tools/call"] = DONE
-
-    async def main() -> None:
-        async with server.client() as client:
-            await client.list_tools()
-            calling = asyncio.ensure_future(client.call_tool("slow"))
-            await asyncio.sleep(1)
-            if immediate:
-                assert (await calling).text == "done"
-                return
-            calling.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await calling
-            await asyncio.sleep(1)
-            assert server.sent("tasks/cancel") == [{"taskId": "t1"}]
-
-    virtual_time.run(main())
+    async with server.client() as client:
+        await client.list_tools()
+        calling = asyncio.ensure_future(client.call_tool("slow"))
+        await asyncio.sleep(1)
+        if immediate:
+            assert (await calling).text == "done"
+            return
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        await asyncio.sleep(1)
+        assert server.sent("tasks/cancel") == [{"taskId": "t1"}]
 
 
 @pytest.mark.parametrize("as_task", [False, True])

@@ -334,19 +334,16 @@ async def test_handlers_that_block_do_not_wait_for_each_other() -> None:
     await asyncio.gather(*(call_in_worker(barrier.wait, 10) for _ in range(10)))
 
 
-def test_what_a_handler_returns_and_raises_comes_back() -> None:
+async def test_what_a_handler_returns_and_raises_comes_back() -> None:
     def fail(error: BaseException) -> None:
         raise error
 
-    async def main() -> None:
-        assert await call_in_worker(dict, [("a", 1)], b=2) == {"a": 1, "b": 2}
-        with pytest.raises(LookupError, match="on purpose"):
-            await call_in_worker(fail, LookupError("on purpose"))
-        for error in (SystemExit(3), StopIteration()):
-            with pytest.raises(RuntimeError, match=f"raised {type(error).__name__}"):
-                await call_in_worker(fail, error)
-
-    asyncio.run(main())
+    assert await call_in_worker(dict, [("a", 1)], b=2) == {"a": 1, "b": 2}
+    with pytest.raises(LookupError, match="on purpose"):
+        await call_in_worker(fail, LookupError("on purpose"))
+    for error in (SystemExit(3), StopIteration()):
+        with pytest.raises(RuntimeError, match=f"raised {type(error).__name__}"):
+            await call_in_worker(fail, error)
 
 
 def test_a_handler_sees_the_context_of_the_call() -> None:

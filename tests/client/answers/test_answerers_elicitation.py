@@ -23,7 +23,6 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, t
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
@@ -335,15 +334,12 @@ async def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_e
     assert ends == ["e1"]
 
 
-def test_visits_are_not_remembered_forever() -> None:
+@pytest.mark.real_time
+async def test_visits_are_not_remembered_forever() -> None:
     """F-API-10"""
     answerer = ElicitationAnswerer(Elicitation(url=lambda request: True))
-
-    async def session() -> None:
-        for number in range(1001):
-            await answerer.answer({**VISIT, "elicitationId": str(number)}, "")
-
-    asyncio.run(session())
+    for number in range(1001):
+        await answerer.answer({**VISIT, "elicitationId": str(number)}, "")
     assert list(answerer._visits) == [str(number) for number in range(1, 1001)]
     answerer.closed()
     assert not answerer._visits
@@ -353,27 +349,24 @@ def needing_a_visit(params: Mapping[str, Any]) -> dict[str, Any]:
     raise PeerError(-32042, "Visit first", {"elicitations": [VISIT]})
 
 
-def test_a_call_that_needs_a_visit() -> None:
+async def test_a_call_that_needs_a_visit() -> None:
     """F-API-10: error -32042 leads to the URL handler, and the call is made once more."""
     visits: list[ElicitationRequest] = []
     server = ScriptedServer({"tools/call": needing_a_visit}, version=HANDSHAKE)
 
-    async def session() -> None:
-        def visit(request: ElicitationRequest) -> bool:
-            visits.append(request)
-            if request.url == VISIT["url"] and len(visits) == 1:
-                server.answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
-            return True
+    def visit(request: ElicitationRequest) -> bool:
+        visits.append(request)
+        if request.url == VISIT["url"] and len(visits) == 1:
+            server.answers["tools/call"] = {"content": [{"type": "text", "text": "done"}]}
+        return True
 
-        async with server.client(elicitation=Elicitation(url=visit)) as client:
-            assert (await client.call_tool("t")).text == "done"
-            assert len(server.sent("tools/call")) == 2
-            server.answers["tools/call"] = needing_a_visit
-            with pytest.raises(UrlElicitationRequired):
-                await client.call_tool("t")
-            assert len(server.sent("tools/call")) == 4
-
-    run(session())
+    async with server.client(elicitation=Elicitation(url=visit)) as client:
+        assert (await client.call_tool("t")).text == "done"
+        assert len(server.sent("tools/call")) == 2
+        server.answers["tools/call"] = needing_a_visit
+        with pytest.raises(UrlElicitationRequired):
+            await client.call_tool("t")
+        assert len(server.sent("tools/call")) == 4
     assert [visit.elicitation_id for visit in visits] == ["e1", "e1"]
 
 

@@ -11,7 +11,6 @@ from mcpclient.auth.options import BearerToken
 from mcpclient.client.client import Client
 from mcpclient.errors import PeerError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.support import virtual_time
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -244,7 +243,7 @@ async def test_params_that_are_no_json_reach_the_one_who_says_so() -> None:
             await client.request("resources/read", {"uri": object()})
 
 
-def test_another_cookie_may_be_another_user() -> None:
+async def test_another_cookie_may_be_another_user() -> None:
     """F-API-15, F-HTTP-14: what was kept before a tool logged the user in is not used after it."""
     service = StreamableEndpoint(McpServer("stateless"))
     listings: list[str] = []
@@ -264,14 +263,11 @@ def test_another_cookie_may_be_another_user() -> None:
         else:
             await service.post(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "POST /mcp": serve}
-        async with HttpServer(routes) as server, Client(str(server.url())) as client:
-            for user in ("", "ada", "ada", "bob"):
-                if user:
-                    await client.call_tool("log_in", {"user": user})
-                for _ in range(2):
-                    await client.list_tools()
-
-    virtual_time.run(main())
+    routes = {**service.routes, "POST /mcp": serve}
+    async with HttpServer(routes) as server, Client(str(server.url())) as client:
+        for user in ("", "ada", "ada", "bob"):
+            if user:
+                await client.call_tool("log_in", {"user": user})
+            for _ in range(2):
+                await client.list_tools()
     assert listings == ["", "user=ada", "user=bob"]

@@ -31,7 +31,7 @@ from tests.support.virtual_time import run
 pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
 
-def test_the_order_of_the_handshake() -> None:
+async def test_the_order_of_the_handshake() -> None:
     """F-LIFE-1, F-LIFE-4: the GET is accepted before ``initialized`` goes out, though it takes half
     a second where initialize took a quarter.
     """
@@ -45,27 +45,24 @@ def test_the_order_of_the_handshake() -> None:
         await asyncio.sleep(0.5)
         await service.get(request, answer)
 
-    async def main() -> None:
-        routes = {**service.routes, "GET /mcp": slow_get, "POST /mcp": slow_post}
-        async with http(routes) as server:
-            async with Client(str(server.url()), protocol_version="2025-11-25") as client:
-                assert now() == 0.75
-                await client.call_tool("echo", {"text": "x"})
-                assert client.protocol_version == "2025-11-25"
-            assert methods(server) == [
-                "initialize",
-                "GET",
-                "notifications/initialized",
-                "tools/call",
-                "DELETE",
-            ]
-            opening, *rest = server.requests
-            assert "mcp-protocol-version" not in opening.headers
-            for request in rest:
-                assert request.headers["mcp-protocol-version"] == "2025-11-25"
-                assert request.headers["mcp-session-id"] == "s"
-
-    run(main())
+    routes = {**service.routes, "GET /mcp": slow_get, "POST /mcp": slow_post}
+    async with http(routes) as server:
+        async with Client(str(server.url()), protocol_version="2025-11-25") as client:
+            assert now() == 0.75
+            await client.call_tool("echo", {"text": "x"})
+            assert client.protocol_version == "2025-11-25"
+        assert methods(server) == [
+            "initialize",
+            "GET",
+            "notifications/initialized",
+            "tools/call",
+            "DELETE",
+        ]
+        opening, *rest = server.requests
+        assert "mcp-protocol-version" not in opening.headers
+        for request in rest:
+            assert request.headers["mcp-protocol-version"] == "2025-11-25"
+            assert request.headers["mcp-session-id"] == "s"
 
 
 @pytest.mark.parametrize(("wait", "seconds"), [(None, 0.05), (0, 0), (1, 1), (2.5, 2.5)])
