@@ -14,7 +14,6 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 META = {
     "traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
     "tracestate": "vendor=1,other=2",

@@ -16,7 +16,6 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 ROOT = "skill://pdf"
 URI = f"{ROOT}/SKILL.md"
 FILES = {

@@ -16,7 +16,6 @@ from tests.client.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 RESULT = {"answer": 42}
 
 

@@ -15,7 +15,6 @@ from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 TASK = {"taskId": "7", "status": "working", "ttl": None, "createdAt": "", "lastUpdatedAt": ""}
 CAPABILITIES: dict[str, Any] = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
 

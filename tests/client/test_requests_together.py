@@ -14,7 +14,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 CALLS = [(name, {"number": number}) for number, name in enumerate(["a", "b", "bad", "no", "c"])]
 
 

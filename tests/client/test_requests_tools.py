@@ -19,7 +19,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 ECHO = {"name": "echo", "inputSchema": {"type": "object"}, "vendor": {"kept": True}}
 
 

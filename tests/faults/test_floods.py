@@ -21,7 +21,6 @@ from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 VERSION = "2025-11-25"
 NOISE = {"jsonrpc": "2.0", "method": "vendor/noise"}
 PING_REQUEST = {"jsonrpc": "2.0", "method": "ping"}

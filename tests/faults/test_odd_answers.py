@@ -19,7 +19,6 @@ from tests.support.mcp_server import Json, McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 TEXT = {"content": [{"type": "text", "text": "hello"}]}
 
 Reply = Callable[[Json], "list[Json]"]

@@ -24,7 +24,6 @@ from tests.support.mcp_server import Json
 
 pytestmark = pytest.mark.virtual_time
 
-
 VERSION = "2025-11-25"
 # A bound on what takes milliseconds; it only has to be less than any timeout of a call.
 SOON = 10.0

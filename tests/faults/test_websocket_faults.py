@@ -18,7 +18,6 @@ from tests.support.mcp_server import Json, McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 CONTINUATION = 0
 LIMIT = 100_000
 

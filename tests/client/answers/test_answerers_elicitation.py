@@ -26,7 +26,6 @@ from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "string", "minLength": 2, "maxLength": 10},
     "mail": {"type": "string", "format": "email"},

@@ -19,7 +19,6 @@ from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 
-
 ASKED: dict[str, Any] = {"messages": [], "maxTokens": 1}
 
 

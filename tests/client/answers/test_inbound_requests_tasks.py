@@ -16,7 +16,6 @@ from tests.support import virtual_time
 
 pytestmark = pytest.mark.virtual_time
 
-
 SAMPLE = {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}], "maxTokens": 9}
 REPLY = {"role": "assistant", "content": {"type": "text", "text": "hello"}, "model": "m"}
 

@@ -17,7 +17,6 @@ from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 TOOLS_CHANGED = "notifications/tools/list_changed"
 
 

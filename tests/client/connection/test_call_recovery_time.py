@@ -23,7 +23,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 FORM = {
     "method": "elicitation/create",
     "params": {"message": "m", "requestedSchema": {"type": "object", "properties": {}}},

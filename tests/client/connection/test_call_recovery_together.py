@@ -13,7 +13,6 @@ from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object", "properties": {}}}
 
 

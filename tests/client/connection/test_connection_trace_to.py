@@ -19,7 +19,6 @@ from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 TOOLS = {"tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}}
 
 

@@ -19,7 +19,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 META = "io.modelcontextprotocol/protocolVersion"
 SESSION, STATELESS = "2025-11-25", "2026-07-28"
 NO_METHOD = {"code": -32601, "message": "Method not found"}

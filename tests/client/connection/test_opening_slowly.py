@@ -18,7 +18,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 START = 8.0
 
 

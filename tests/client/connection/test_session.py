@@ -35,7 +35,6 @@ from tests.support.clients import now
 
 pytestmark = pytest.mark.virtual_time
 
-
 IDENTITY = ClientIdentity({"name": "test", "version": "1"})
 HANDSHAKE = HandshakeEra("2025-11-25", IDENTITY)
 STATELESS = StatelessEra("2026-07-28", IDENTITY)

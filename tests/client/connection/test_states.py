@@ -16,7 +16,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 PAIRS = list(itertools.product(State, Event))
 IMPOSSIBLE = [pair for pair in PAIRS if pair not in TABLE]
 

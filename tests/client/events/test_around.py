@@ -18,7 +18,6 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
 CALL = Call("demo", "echo", "demo__echo", {"text": "hi"})
 
 

@@ -24,7 +24,6 @@ from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
-
 ANSWERS: dict[str, Any] = {
     "tools/call": {"content": [{"type": "text", "text": "done"}]},
     "resources/read": {"contents": []},
