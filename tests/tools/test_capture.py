@@ -346,28 +346,24 @@ def test_the_tap_of_http_passes_a_body_on_and_writes_it_down() -> None:
     assert seen[1].body == b"{}"
 
 
-def test_the_tap_of_http_is_a_proxy_for_servers_that_nobody_knows_before() -> None:
+async def test_the_tap_of_http_is_a_proxy_for_servers_that_nobody_knows_before() -> None:
     """What is said to the server and by it stays as it is, also its address."""
+    server = HttpServer(ANSWER, cut=False)
+    proxy_port, server_port = free_port(), free_port()
+    tap = HttpTap({}, proxy_port)
+    listening = await asyncio.start_server(server, "127.0.0.1", server_port)
+    async with listening, tap.serving():
+        reader, writer = await asyncio.open_connection("127.0.0.1", proxy_port)
+        place = b"127.0.0.1:%d" % server_port
+        head = b"POST http://%s/mcp?a=1 HTTP/1.1\r\nHost: %s\r\nContent-Length: 2\r\n\r\n"
+        writer.write(head % (place, place) + b"{}")
+        answer = await reader.readuntil(b"{}")
+        writer.close()
+        await server.left.wait()
 
-    async def through_proxy() -> tuple[bytes, bytes, list[Seen]]:
-        server = HttpServer(ANSWER, cut=False)
-        proxy_port, server_port = free_port(), free_port()
-        tap = HttpTap({}, proxy_port)
-        listening = await asyncio.start_server(server, "127.0.0.1", server_port)
-        async with listening, tap.serving():
-            reader, writer = await asyncio.open_connection("127.0.0.1", proxy_port)
-            place = b"127.0.0.1:%d" % server_port
-            head = b"POST http://%s/mcp?a=1 HTTP/1.1\r\nHost: %s\r\nContent-Length: 2\r\n\r\n"
-            writer.write(head % (place, place) + b"{}")
-            answer = await reader.readuntil(b"{}")
-            writer.close()
-            await server.left.wait()
-        return answer, server.got, tap.seen
-
-    answer, got, seen = asyncio.run(through_proxy())
     assert answer.startswith(b"HTTP/1.1 200")
-    assert got.startswith(b"POST /mcp?a=1 HTTP/1.1\r\n")
-    assert seen[0].facts["http"]["target"] == "/mcp?a=1"
+    assert server.got.startswith(b"POST /mcp?a=1 HTTP/1.1\r\n")
+    assert tap.seen[0].facts["http"]["target"] == "/mcp?a=1"
 
 
 def test_the_tap_of_http_passes_events_on_as_they_come_and_that_the_client_left() -> None:
@@ -383,26 +379,23 @@ def test_the_tap_of_http_passes_on_that_the_server_broke_off() -> None:
     assert seen[-1].facts == {"end": "cut off"}
 
 
-def test_the_tap_of_websocket_reads_along() -> None:
+async def test_the_tap_of_websocket_reads_along() -> None:
     async def answer(connection: ServerConnection) -> None:
         async for message in connection:
             await connection.send(message)
 
-    async def meet() -> list[Seen]:
-        port, server_port = free_port(), free_port()
-        tap = WebSocketTap(port, server_port)
-        async with contextlib.AsyncExitStack() as stack:
-            await stack.enter_async_context(serve(answer, "127.0.0.1", server_port))
-            await stack.enter_async_context(tap.serving())
-            client = await stack.enter_async_context(connect(f"ws://127.0.0.1:{port}/"))
-            await client.send("x" * 1000)
-            await client.recv()
-            await client.send(b"\x00")
-            await client.recv()
-            await (await client.ping(b"?"))
-        return tap.seen
-
-    seen = asyncio.run(meet())
+    port, server_port = free_port(), free_port()
+    tap = WebSocketTap(port, server_port)
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(serve(answer, "127.0.0.1", server_port))
+        await stack.enter_async_context(tap.serving())
+        client = await stack.enter_async_context(connect(f"ws://127.0.0.1:{port}/"))
+        await client.send("x" * 1000)
+        await client.recv()
+        await client.send(b"\x00")
+        await client.recv()
+        await (await client.ping(b"?"))
+    seen = tap.seen
     assert seen[0].facts["http"]["method"] == "GET"
     assert seen[1].facts["http"]["status"] == 101
     found = [(one.direction, one.facts.get("frame"), one.body) for one in seen[2:]]
@@ -421,22 +414,19 @@ def test_the_tap_of_websocket_reads_along() -> None:
     ]
 
 
-def test_the_tap_of_stdio_relays_lines_and_writes_them_down(tmp_path: Path) -> None:
+async def test_the_tap_of_stdio_relays_lines_and_writes_them_down(tmp_path: Path) -> None:
     program = (
         "import sys; print('ready', file=sys.stderr); sys.stderr.flush();"
         "sys.stdout.write(sys.stdin.readline().upper()); sys.stdin.read()"
     )
     file = tmp_path / "seen"
+    command = [sys.executable, stdio_tap.__file__, str(file), sys.executable, "-c", program]
+    relay = await asyncio.create_subprocess_exec(
+        *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+    )
+    output, _ = await relay.communicate("grüße\n".encode())
 
-    async def meet() -> tuple[bytes, int | None]:
-        command = [sys.executable, stdio_tap.__file__, str(file), sys.executable, "-c", program]
-        relay = await asyncio.create_subprocess_exec(
-            *command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-        )
-        output, _ = await relay.communicate("grüße\n".encode())
-        return output, relay.returncode
-
-    assert asyncio.run(meet()) == ("GRÜSSE\n".encode(), 0)
+    assert (output, relay.returncode) == ("GRÜSSE\n".encode(), 0)
     seen = [Seen(**members) for members in stdio_tap.read_seen(file)]
     on_stdio = [(one.direction, one.line or one.facts) for one in seen if one.channel == "stdio"]
     assert on_stdio[0] == (SENT, "grüße\n".encode())

@@ -231,31 +231,26 @@ def test_another_server_than_recorded_is_found() -> None:
     assert played(made).findings == ["connecting: instructions is nothing, recorded was Read me."]
 
 
-def test_what_comes_before_its_cause_is_found() -> None:
-    async def too_early() -> list[str]:
-        made = session(pings=0)
-        player = Player(made, CHUNKINGS[0], Names(), Known("http/by-hand", []))
-        initialize, _, stream, *_ = made.records
-        player.took(initialize)
-        player.took(stream)  # and the answer has not been played
-        return player.findings
-
-    assert asyncio.run(too_early()) == [
+async def test_what_comes_before_its_cause_is_found() -> None:
+    made = session(pings=0)
+    player = Player(made, CHUNKINGS[0], Names(), Known("http/by-hand", []))
+    initialize, _, stream, *_ = made.records
+    player.took(initialize)
+    player.took(stream)  # and the answer has not been played
+    assert player.findings == [
         "too early: GET /mcp came before record 2 (status 200 answer to 1) was received"
     ]
 
 
-def test_messages_in_another_order_are_found() -> None:
-    async def initialized_first() -> list[str]:
-        player = Player(session(pings=0), CHUNKINGS[0], Names(), Known("http/by-hand", []))
-        initialize, answer, stream, _, initialized, *_ = player.lines
-        player.took(initialize.record)
-        answer.begun = True
-        player.took(initialized.record)
-        player.took(stream.record)
-        return player.findings
+async def test_messages_in_another_order_are_found() -> None:
+    player = Player(session(pings=0), CHUNKINGS[0], Names(), Known("http/by-hand", []))
+    initialize, answer, stream, _, initialized, *_ = player.lines
+    player.took(initialize.record)
+    answer.begun = True
+    player.took(initialized.record)
+    player.took(stream.record)
 
-    assert asyncio.run(initialized_first()) == [
+    assert player.findings == [
         "too early: POST /mcp notifications/initialized came before record 4 (status 405) was "
         "received",
         "order: POST /mcp notifications/initialized came before GET /mcp",
