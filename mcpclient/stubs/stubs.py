@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
-from ..errors import UsageError
+from ..errors import TemplateError, UsageError
 from ..formats.uri_template import variable_names
 from ..lazy import load as loading
 from ..lazy import manager, sync
@@ -243,14 +243,9 @@ def stubs_for(offer: Offer) -> str:
     ]
     bodies = [*annotations.definitions, *classes]
     head = _imports("\n".join("\n".join(body) for body in bodies))
-    first = docstring(
-        [
-            f"Typed calls of the server {offer.name}.",
-            "Made by mcpclient stubs: make it again rather than edit it.",
-        ],
-        "",
-    )
-    lines = [*first, "# fmt: off", "", *head]
+    about = f"Typed calls of the server {offer.name}."
+    made = "Made by mcpclient stubs: make it again rather than edit it."
+    lines = [*docstring([about, made], ""), "# fmt: off", "", *head]
     for before, body in zip([[""], *bodies], bodies):
         is_beside_class = "class " in (before[0][:6], body[0][:6])
         lines += ["", ""][bool(before == [""]) :] if is_beside_class else []
@@ -303,9 +298,13 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
         yield "_prompt", made
     for template in offer.templates:
         uri = template.uri_template
+        try:
+            wires = dict.fromkeys(variable_names(uri))
+        except TemplateError:  # which the server itself could not read
+            continue
         about = [template.description or f"Read {uri}."]
         made = Signature(add(f"read_{template.name}"), uri, "ReadResourceResult", about)
-        for wire in dict.fromkeys(variable_names(uri)):
+        for wire in wires:
             made.add(wire, "str", "", True)
         yield "_read", made
 

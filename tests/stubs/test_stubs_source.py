@@ -122,10 +122,13 @@ def test_a_result_is_a_type_of_its_own() -> None:
 
 
 def test_prompts_and_templates_are_methods() -> None:
-    """F-STUB-1"""
+    """F-STUB-1: but for a template that is none, which must not keep the others from a user."""
     more: dict[str, Any] = {
         "prompts": [Prompt({"name": "haiku", "arguments": [{"name": "topic", "required": True}]})],
-        "templates": [ResourceTemplate({"name": "file", "uriTemplate": "file:///{+path}"})],
+        "templates": [
+            ResourceTemplate({"name": "broken", "uriTemplate": "file:///{"}),
+            ResourceTemplate({"name": "file", "uriTemplate": "file:///{+path}"}),
+        ],
     }
     methods = methods_of(stubs_for(offer(**more)))
     assert set(methods) == {"prompt_haiku", "read_file"}
