@@ -45,7 +45,14 @@ NO_RESPONSES: dict[str, tuple[str, list[Any]]] = {
     "anthropic": ("Anthropic's Messages API", [{"content": 5}, {"choices": []}]),
     "openai_chat": (
         "OpenAI's Chat Completions API",
-        [{"choices": []}, {"choices": [{}]}, {"output": []}, [], {"role": "a", "tool_calls": 5}],
+        [
+            {"choices": []},
+            {"choices": [{}]},
+            {"choices": {"a": 1}},
+            {"output": []},
+            [],
+            {"role": "a", "tool_calls": 5},
+        ],
     ),
     "openai_responses": ("OpenAI's Responses API", [{"output": "text"}, {"content": []}]),
     "google": ("Google's Gemini API", [{"parts": 5}]),
