@@ -99,7 +99,6 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
             super().hold(is_held=is_held)
 
     def abort(self) -> None:
-        self.end_rest()
         self._exchange = self._decoding = None
         self._events.clear()
         if self._rest is not None:
@@ -196,6 +195,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.end_rest()  # its timer would keep what is closed
         self._pool.forget(self)
         self._loss = exc
         if self._rest is None:  # otherwise the response may be complete, but not decoded yet

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import select
+import weakref
 from typing import Callable
 
 import pytest
@@ -110,6 +112,23 @@ async def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None
         await asyncio.sleep(5)
         assert not client._connections
         assert (await fetch(client, server.url())).status == 200
+
+
+@pytest.mark.parametrize("is_the_servers", [True, False])
+async def test_a_connection_that_has_ended_is_kept_by_nothing(is_the_servers: bool) -> None:
+    """F-WIRE-5: until it would have been too old, neither."""
+    async with serving(answer_with(200, {"Keep-Alive": "timeout=200"})) as (server, client):
+        await fetch(client, server.url())
+        connection = next(iter(client._connections))
+        if is_the_servers:
+            server.drop_connections()
+        else:
+            connection.abort()
+        kept = weakref.ref(connection)
+        del connection
+        await asyncio.sleep(1)
+        gc.collect()
+        assert kept() is None
 
 
 BOMB = bytes(2**22)  # 64 pieces
