@@ -27,10 +27,9 @@ class SecretArguments(dict[str, Any]):
 
 def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the input schemas, by the names of the tools, that may mark a secret."""
-    schemas = {tool.get("name"): tool.get("inputSchema") for tool in tools}
     return {
         name: schema
-        for name, schema in schemas.items()
+        for name, schema in ((tool.get("name"), tool.get("inputSchema")) for tool in tools)
         if isinstance(name, str)
         and isinstance(schema, Mapping)
         # a schema that only mentions them costs a look at each call, and no more

@@ -223,6 +223,8 @@ def test_a_shell_completes_tools_arguments_and_values(
         (["fish", "mcpclient call demo paint colour=g"], "colour=green\n"),
         (["zsh", "mcpclient call demo no-tool "], ""),
         (["zsh", "mcpclient nothing "], ""),
+        (["zsh", "mcpclient help bri"], "bridge\n"),
+        (["zsh", "mcpclient remove bri"], ""),
         (["zsh", "mcpclient call demo -- "], ""),
         (["zsh", "mcpclient call --no-such-option x --config /no/file "], ""),
         (["zsh", "mcpclient ping demo "], ""),

@@ -78,7 +78,9 @@ def test_tools_are_listed_with_their_arguments() -> None:
     assert answer.raw["tools"][0]["inputSchema"]["required"] == ["message"]
 
 
-@pytest.mark.parametrize(("nameless", "said"), [([{}], "a tool"), ([{"name": 5}] * 2, "2 tools")])
+@pytest.mark.parametrize(
+    ("nameless", "said"), [([{}], "a tool"), ([{"name": []}, {"name": 5}], "2 tools")]
+)
 def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> None:
     """F-SHOW-1: nobody could call it, so it is told of apart from the others."""
     errors = io.StringIO()

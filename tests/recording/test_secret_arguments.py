@@ -54,7 +54,9 @@ def test_what_a_schema_marks() -> None:
         "kept",
     )
     assert is_secret("word", SCHEMA["properties"]["word"], SCHEMA)
-    assert set(schemas_with_secrets([TOOL, {"name": "x", "inputSchema": {}}, {}])) == {"log_on"}
+    assert set(
+        schemas_with_secrets([TOOL, {"name": "x", "inputSchema": {}}, {}, {"name": []}])
+    ) == {"log_on"}
 
 
 def test_the_repr_of_arguments_leaves_out_what_is_secret() -> None:
