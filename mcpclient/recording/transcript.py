@@ -70,7 +70,7 @@ Record = dict[str, Any]
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # NaN, too
 _dump = json.JSONEncoder(ensure_ascii=False).encode
-_DIRECTIONS = frozenset({"sent", "received", "note"})
+_DIRECTIONS = ("sent", "received", "note")
 _BLANK_LINE = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 _NUMBER = re.compile(r"[0-9]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")

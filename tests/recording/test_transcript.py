@@ -196,6 +196,7 @@ def test_a_last_line_that_was_cut_off_is_left_out() -> None:
         ([HEADER, "[]\n"], "line 2 is not a record"),
         ([HEADER, "5\n"], "line 2 is not a record"),
         ([HEADER, RECORD.replace("sent", "up")], "line 2 is not a record"),
+        ([HEADER, RECORD.replace('"sent"', "[]")], "line 2 is not a record"),
         ([HEADER, RECORD.replace("0.5", '"soon"')], "line 2 is not a record"),
         ([HEADER, RECORD.replace('"stdio"', "1")], "line 2 is not a record"),
     ],
