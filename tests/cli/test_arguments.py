@@ -219,10 +219,15 @@ def test_a_schema_that_cannot_be_used_checks_nothing(schema: Any) -> None:
 
 def test_a_tool_by_its_name() -> None:
     tools = [Tool({"name": "git_log"}), Tool({"name": "git_status"})]
-    assert tool_named("git_log", tools) is tools[0]
-    for wrong, meant in (("GIT_LOG", "mean 'git_log'"), ("zzz", "are git_log, git_status")):
+    for name in ("git_log", "demo.git_log", "demo__git_log"):
+        assert tool_named(name, tools, "demo") is tools[0]
+    for wrong, meant in (
+        ("GIT_LOG", "mean 'git_log'"),
+        ("zzz", "are git_log, git_status"),
+        ("memo.git_log", "no tool 'memo.git_log'"),
+    ):
         with pytest.raises(UsageError, match=meant):
-            tool_named(wrong, tools)
+            tool_named(wrong, tools, "demo")
     with pytest.raises(UsageError, match="there are none"):
         tool_named("x", [])
 

@@ -110,6 +110,7 @@ def test_text_is_shown_and_everything_else_is_noted() -> None:
     assert block(type="image", mimeType="image/png", data="AAAA") == "[image, image/png, 3 bytes]"
     assert block(type="audio", mimeType="audio/wav", data="AAAA") == "[audio, audio/wav, 3 bytes]"
     assert block(type="resource_link", uri="x://y", name="Y\x1b") == r"[resource, x://y, Y\x1b]"
+    assert block(type="resource_link", uri="x://y", name="Y", title="T") == "[resource, x://y, T]"
     assert block(type="hologram") == "[hologram]"
     assert block() == "[content of no type]"
 

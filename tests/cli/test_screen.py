@@ -264,11 +264,14 @@ async def test_other_output_erases_it_and_a_shorter_line_covers_the_longer_one(
         await asyncio.sleep(0.55)
         line.update(Progress({"progress": 2, "message": "short"}))
         await asyncio.sleep(0.1)
-        line.erase()
-        stream.write("other\n")
-    first, second, erased, other = stream.getvalue().split("\r")[1:]
+        with line.paused():  # while the user types
+            stream.write("other\n")
+            await asyncio.sleep(0.5)
+        await asyncio.sleep(0.1)
+    first, second, erased, other, again, *_ = stream.getvalue().split("\r")[1:]
     assert second == "/ 1 s 2 short".ljust(len(first))
     assert (erased.strip(), other) == ("", "other\n")
+    assert again == "- 1 s 2 short"
 
 
 @pytest.mark.virtual_time

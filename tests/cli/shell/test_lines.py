@@ -170,8 +170,8 @@ def kept(line: str) -> str:
             'login {"password": "", "user": "me"} | jq .x',
         ),
         (
-            'login account:={"secret word": "x", "n": 1}',
-            'login account:={"secret word": "", "n": 1}',
+            'login account:={"secret word": "x", "n": "é"}',
+            'login account:={"secret word": "", "n": "é"}',
         ),
         ('login people=[{"x": "hunter2"}]', 'login people=[{"x": ""}]'),
         ("login pin=hunter2 maybe=hunter2 told=x", "login pin= maybe= told="),
