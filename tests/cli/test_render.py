@@ -64,12 +64,6 @@ def test_one_line_folds_white_space_and_takes_none() -> None:
     assert one_line(None) == ""
 
 
-def test_width_counts_the_columns_of_a_terminal() -> None:
-    assert width_of("abc") == 3
-    assert width_of("世界") == 4
-    assert width_of("e\u0301") == 1
-
-
 @pytest.mark.parametrize(
     ("text", "columns", "shown"),
     [
@@ -84,13 +78,11 @@ def test_shorten_cuts_to_columns(text: str, columns: int, shown: str) -> None:
 
 
 def test_a_table_is_aligned_by_what_is_seen() -> None:
-    shown = table(("NAME", "WHAT"), [("世界", "world"), ("a", "letter")], PLAIN)
-    assert shown == "NAME  WHAT\n世界  world\na     letter"
-
-
-def test_a_table_without_header_or_rows() -> None:
+    assert [width_of(text) for text in ("abc", "世界", "e\u0301")] == [3, 4, 1]
     assert table((), [("a", "b")], PLAIN) == "a  b"
     assert table((), [], PLAIN) == ""
+    shown = table(("NAME", "WHAT"), [("世界", "world"), ("a", "letter")], PLAIN)
+    assert shown == "NAME  WHAT\n世界  world\na     letter"
 
 
 def test_a_table_has_a_bold_header_and_is_never_cut() -> None:

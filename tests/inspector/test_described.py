@@ -75,41 +75,32 @@ def test_an_error_comes_with_its_hint_and_without_secrets() -> None:
     assert described_error(UsageError("x")) == {"hint": None, "type": "UsageError", "text": "x"}
 
 
-def test_a_recorded_server(tmp_path: Path) -> None:
-    opening = {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {"tools": {}},
-        "serverInfo": {"name": "old"},
-        "instructions": "do",
-    }
-    made = recording(tmp_path / "r.jsonl", ("initialize", {}, opening))
+OPENING = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "instructions": "do"}
+META = {"io.modelcontextprotocol/serverInfo": {"name": "new"}}
+DISCOVERED = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "_meta": META}
+
+
+@pytest.mark.parametrize(
+    ("method", "result", "expected"),
+    [
+        (
+            "initialize",
+            {**OPENING, "serverInfo": {"name": "old"}},
+            ("2025-11-25", "handshake", {"name": "old"}, {"tools": {}}, "do"),
+        ),
+        ("server/discover", DISCOVERED, ("2026-07-28", "stateless", {"name": "new"}, {}, None)),
+        ("ping", {}, (None, None, {}, {}, None)),
+    ],
+)
+def test_a_recorded_server(
+    method: str, result: dict[str, Any], expected: tuple[object, ...], tmp_path: Path
+) -> None:
+    """F-SHOW-10: as its opening has it, if that is in the recording."""
+    made = recording(tmp_path / "r.jsonl", (method, {}, result))
     told = described_recording(made.transcripts[0].header, made.conversation)
     assert (told["target"], told["transport"]) == ("npx x", "stdio")
-    assert (told["server"], told["era"], told["instructions"]) == (
-        {"name": "old"},
-        "handshake",
-        "do",
-    )
-
-
-def test_a_recorded_server_of_the_stateless_era(tmp_path: Path) -> None:
-    meta = {"io.modelcontextprotocol/serverInfo": {"name": "new"}}
-    answer = {"supportedVersions": ["2026-07-28"], "capabilities": {}, "_meta": meta}
-    made = recording(tmp_path / "r.jsonl", ("server/discover", {}, answer))
-    told = described_recording(made.transcripts[0].header, made.conversation)
-    assert (told["version"], told["era"], told["server"]) == (
-        "2026-07-28",
-        "stateless",
-        {"name": "new"},
-    )
-
-
-def test_a_recording_without_an_opening(tmp_path: Path) -> None:
-    made = recording(tmp_path / "r.jsonl", ("ping", {}, {}))
-    told = described_recording(made.transcripts[0].header, made.conversation)
-    assert (told["version"], told["era"], told["server"], told["capabilities"]) == (
-        *(None, None, {}, {}),
-    )
+    names = ("version", "era", "server", "capabilities", "instructions")
+    assert tuple(told[name] for name in names) == expected
 
 
 def test_failures_are_outcomes_of_calls() -> None:

@@ -35,6 +35,9 @@ async def test_what_a_server_offers() -> None:
     """F-SHOW-5, F-SHOW-1: the commands of the command line, on the server in use."""
     async with in_shell() as world:
         assert "count" in (await world.run("tools"))[0]
+        assert "echo" in (await world.run("tools *ec*"))[0]
+        (told,) = await world.run("tool echo")
+        assert "echo message=" in told and await world.run("tools echo") == [told]
         assert "demo-server" in (await world.run("info"))[0]
         assert "demo://readme" in (await world.run("resources"))[0]
         assert (await world.run("read demo://readme", "_.text"))[1].startswith("This text")
@@ -60,7 +63,7 @@ async def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("demo.ecko", "did you mean 'demo.echo'?"),
             ("exspect text", "did you mean 'expect'?"),
             ("echo 'hi", "is not closed"),
-            ("echo -", "come from stdin"),
+            ("echo -", "come from stdin; write the arguments, or @FILE"),
             ("use nowhere", "there is no server 'nowhere'"),
             ("use", "usage: use SERVER"),
             ("expect", "usage: expect [not] PATH"),
@@ -69,6 +72,8 @@ async def test_failures_have_the_exit_codes_of_the_command_line() -> None:
             ("cancel 7", "there is no call '7'"),
             ("wait x", "there is no call 'x'"),
             ("_ text", "nothing may follow _"),
+            ("call", "usage: call"),
+            ("tools ecko", "did you mean 'echo'?"),
         ):
             code, text = await world.fail(line)
             assert (code, problem in text) == (2, True), (line, text)
@@ -294,14 +299,3 @@ async def test_the_history_is_kept_for_this_user(
         assert await shell.run() == 0
         kept = (state_folder(os.environ) / "shell_history").read_text()
         assert kept == "echo message=hi\nadd password= a=1\nhelp\n_\n"
-
-
-async def test_what_a_built_in_needs_is_said() -> None:
-    """F-SHOW-5"""
-    async with in_shell() as world:
-        assert "usage: call" in (await world.fail("call"))[1]
-        assert "write the arguments, or @FILE" in (await world.fail("echo -"))[1]
-        assert "echo" in (await world.run("tool echo"))[0]
-        assert "echo" in (await world.run("tools *ec*"))[0]
-        assert await world.run("tools echo") == await world.run("tool echo")
-        assert "did you mean 'echo'?" in (await world.fail("tools ecko"))[1]
