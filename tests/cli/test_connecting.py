@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
 import os
 import shlex
@@ -67,7 +66,7 @@ def test_the_command_line_counts_more_than_the_configuration() -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="its line is for sh")
-def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
+async def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
     """F-SHOW-1, F-HTTP-15: a given one counts more than a printed one; no login is put over it."""
     source = """print('{"authorization": "printed", "X-One": "1"}')"""
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(source)}"
@@ -76,12 +75,8 @@ def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
     assert options_of(server).headers is helper
     assert options_of(server).auth is None
     options = options_of(server, "--header", "Authorization: given")
-
-    async def main() -> Any:
-        return await options.headers()
-
     printed = {"X-One": "1", "X-Two": "2", "Authorization": "given"}
-    assert asyncio.run(main()) == printed
+    assert await options.headers() == printed
     assert helper.fixed == {"X-Two": "2"}
 
 

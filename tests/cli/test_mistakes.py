@@ -172,15 +172,11 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("name", WRITTEN)
-def test_what_is_written(name: str) -> None:
+async def test_what_is_written(name: str) -> None:
     """F-SHOW-15: named in the first line, and the next step is in Python's words."""
     target, options, said, hint = WRITTEN[name]
-
-    async def connected() -> None:
-        await mcpclient.connect(target, stderr="discard", **options)
-
     with pytest.raises(McpError) as caught:
-        asyncio.run(connected())
+        await mcpclient.connect(target, stderr="discard", **options)
     error = caught.value
     assert said in str(error).splitlines()[0]
     assert hint in error.hint
