@@ -9,10 +9,11 @@ import re
 import socket
 import warnings
 from collections import Counter
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
@@ -110,40 +111,29 @@ def test_the_seed_decides_what_is_called() -> None:
 # Planted violations
 
 
-def use(
-    violations: Violations,
-    folder: Path,
-    work: Callable[[Lane], Awaitable[Any]],
-    kind: str = "stdio",
-) -> None:
-    """Run ``work`` with one lane, which is watched, and compare its ledger."""
-
-    async def session() -> None:
-        with violations.watching(asyncio.get_running_loop()):
-            before = Holdings.now()
-            lane = Lane(kind, "handshake", 1, violations)
-            ledger = Ledger(folder / "ledger")
-            lane.begin(ledger)
-            await lane.rest()
-            await work(lane)
-            await lane.end()
-            await check_released(before, violations, "the test")
-            ledger.check(violations)
-
-    asyncio.run(session())
+@asynccontextmanager
+async def used_lane(violations: Violations, folder: Path) -> AsyncIterator[Lane]:
+    """A lane to use, which is watched; its ledger is compared in the end."""
+    with violations.watching(asyncio.get_running_loop()):
+        before = Holdings.now()
+        lane = Lane("stdio", "handshake", 1, violations)
+        ledger = Ledger(folder / "ledger")
+        lane.begin(ledger)
+        await lane.rest()
+        yield lane
+        await lane.end()
+        await check_released(before, violations, "the test")
+        ledger.check(violations)
 
 
 def call(act: str, **options: Any) -> Call:
     return Call("t1", act, 5.0, 5.0, **options)
 
 
-def test_a_call_that_is_repeated_is_found(violations: Violations, tmp_path: Path) -> None:
+async def test_a_call_that_is_repeated_is_found(violations: Violations, tmp_path: Path) -> None:
     """A client that sends a call again is seen as a server that executes it twice."""
-
-    async def work(lane: Lane) -> None:
+    async with used_lane(violations, tmp_path) as lane:
         assert await lane.make(call("repeat")) == "result"
-
-    use(violations, tmp_path, work)
     assert violations.found == ["call t1 was executed 2 times"]
 
 
@@ -154,24 +144,20 @@ def test_a_result_without_execution_is_found(violations: Violations, tmp_path: P
     assert violations.found == ["call t1 succeeded, but was never executed"]
 
 
-def test_executions_survive_the_server(violations: Violations, tmp_path: Path) -> None:
+async def test_executions_survive_the_server(violations: Violations, tmp_path: Path) -> None:
     """The ledger holds what a server did just before it died."""
-
-    async def work(lane: Lane) -> None:
+    async with used_lane(violations, tmp_path) as lane:
         assert await lane.make(call("die after")) == "lost"
         assert (tmp_path / "ledger").read_text() == "t1\n"
-
-    use(violations, tmp_path, work)
     assert violations.found == []
 
 
-def test_a_call_without_an_outcome_is_found(
+async def test_a_call_without_an_outcome_is_found(
     violations: Violations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As if the client had lost its timer and the answer."""
     monkeypatch.setattr(lanes, "SLACK", 0.0)
-
-    async def work(lane: Lane) -> None:
+    async with used_lane(violations, tmp_path) as lane:
         lost = Call("t1", "never", 1e6, 0.01)
         request = lane.client.request
         monkeypatch.setattr(
@@ -179,41 +165,34 @@ def test_a_call_without_an_outcome_is_found(
         )
         assert await lane.make(lost) == "none"
         await asyncio.sleep(0)
-
-    use(violations, tmp_path, work)
     assert len(violations.found) == 1 and "has no outcome in time" in violations.found[0]
 
 
-def test_a_descriptor_and_a_task_left_behind_are_found(
+async def test_a_descriptor_and_a_task_left_behind_are_found(
     violations: Violations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.tools.soak.resources._GRACE", 0.0)
     leaked: list[Any] = []
-
-    async def work(lane: Lane) -> None:
+    async with used_lane(violations, tmp_path):
         leaked.append(socket.socket())
         leaked.append(asyncio.ensure_future(asyncio.sleep(60)))
-
-    use(violations, tmp_path, work)
     leaked[0].close()
     assert len(violations.found) == 1
     assert violations.found[0].startswith("the test left something behind: Holdings(")
 
 
-def test_a_server_left_behind_is_found(
+async def test_a_server_left_behind_is_found(
     violations: Violations, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-STD-2: as if closing did not stop the server."""
     monkeypatch.setattr("tests.tools.soak.resources._GRACE", 0.0)
     kept: list[StdioTransport] = []
+    async with used_lane(violations, tmp_path):
 
-    async def work(lane: Lane) -> None:
         async def forgetful(transport: StdioTransport) -> None:
             kept.append(transport)
 
         monkeypatch.setattr(StdioTransport, "close", forgetful)
-
-    use(violations, tmp_path, work)
     for transport in kept:
         transport.abort()
     counted = re.findall(r"children=(\d+)", violations.found[0])
@@ -221,7 +200,7 @@ def test_a_server_left_behind_is_found(
     assert int(counted[0]) == int(counted[1]) + 1  # of this process, which may have had some
 
 
-def test_what_happens_behind_everybodys_back_is_found(
+async def test_what_happens_behind_everybodys_back_is_found(
     violations: Violations, tmp_path: Path
 ) -> None:
     class Failing:
@@ -231,15 +210,13 @@ def test_what_happens_behind_everybodys_back_is_found(
     async def fail() -> None:
         raise LookupError("task")
 
-    async def work(lane: Lane) -> None:
+    async with used_lane(violations, tmp_path):
         task = asyncio.ensure_future(fail())
         await asyncio.wait({task})
         del task
         Failing()
         warnings.warn("careful", ResourceWarning, stacklevel=1)
         gc.collect()
-
-    use(violations, tmp_path, work)
     found = "\n".join(violations.found)
     assert len(violations.found) == 3
     assert "LookupError('task')" in found
