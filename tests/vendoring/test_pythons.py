@@ -26,46 +26,17 @@ for name in (absent, "_" + absent):
     sys.modules.pop(name, None)
 sys.meta_path.insert(0, Absent())
 import asyncio, mcpclient
-
-HEAD = "HTTP/1.1 200 OK\\r\\nContent-Type: application/json\\r\\nContent-Length: "
-ANSWERS = {{
-    "server/discover": None,
-    "initialize": (
-        '{{"protocolVersion": "2025-06-18", "capabilities": {{"tools": {{}}}},'
-        ' "serverInfo": {{"name": "s", "version": "1"}}}}'
-    ),
-    "tools/list": '{{"tools": [{{"name": "t", "inputSchema": {{"type": "object"}}}}]}}',
-    "tools/call": '{{"content": [{{"type": "text", "text": "plain"}}]}}',
-}}
-
-async def serve(reader, writer):
-    import json
-    while True:
-        head = (await reader.readuntil(b"\\r\\n\\r\\n")).decode().lower()
-        if not head.startswith("post"):
-            writer.write(b"HTTP/1.1 405 No\\r\\nContent-Length: 0\\r\\n\\r\\n")
-            continue
-        length = int(head.partition("content-length:")[2].split()[0])
-        message = json.loads(await reader.readexactly(length))
-        result = ANSWERS.get(message.get("method"))
-        if "id" not in message:
-            writer.write(b"HTTP/1.1 202 Accepted\\r\\nContent-Length: 0\\r\\n\\r\\n")
-            continue
-        outcome = '"error": {{"code": -32601, "message": "no"}}'
-        if result:
-            outcome = '"result": ' + result
-        body = '{{"jsonrpc": "2.0", "id": %s, %s}}' % (json.dumps(message["id"]), outcome)
-        writer.write((HEAD + str(len(body)) + "\\r\\n\\r\\n" + body).encode())
+from tests.support.http_server import HttpServer
+from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
 
 async def main():
     demo = [sys.executable, {demo!r}]
     async with mcpclient.connect(demo) as client:
         print((await client.call_tool("add", {{"a": 1, "b": 2}})).text)
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    async with mcpclient.connect(f"http://127.0.0.1:{{port}}/mcp") as client:
-        print((await client.call_tool("t")).text)
-    server.close()
+    async with HttpServer(StreamableEndpoint(McpServer()).routes) as server:
+        async with mcpclient.connect(str(server.url())) as client:
+            print((await client.call_tool("echo", {{"text": "plain"}})).text)
     try:
         async with mcpclient.connect("https://127.0.0.1:1/mcp", ca_file={demo!r}):
             pass
