@@ -60,16 +60,21 @@ def agent_tool(tool: Tool, call: Calling) -> AgentTool:
     return AgentTool(defined, call, Limits())
 
 
-def executed(
-    outcome: Outcome, arguments: Any = None, context: object = None, **options: Any
-) -> tuple[Any, list[Any]]:
+def answering(outcome: Outcome, **fields: Any) -> tuple[AgentTool, list[Any]]:
+    """A tool whose calls come to this outcome, and the calls with their options."""
     seen: list[Any] = []
 
     async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
         seen.append((made, dict(call_options)))
         return outcome
 
-    tool = agent_tool(Tool({"name": "web.search", "outputSchema": OUTPUT}), call)
+    return agent_tool(Tool({"name": "t", **fields}), call), seen
+
+
+def executed(
+    outcome: Outcome, arguments: Any = None, context: object = None, **options: Any
+) -> tuple[Any, list[Any]]:
+    tool, seen = answering(outcome, name="web.search", outputSchema=OUTPUT)
     assert tool.definition["name"] == tool.name == "web_search"
     return asyncio.run(tool.execute(arguments, context, **options)), seen
 
@@ -85,20 +90,14 @@ def test_execute() -> None:
 
 def test_names_that_the_api_takes() -> None:
     """F-TOOL-1, F-TOOL-2: in the definition; the server is called with its own."""
-    seen: list[dict[str, Any]] = []
-
-    async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
-        seen.append(made.arguments)
-        return OUTCOMES["text"]
-
     schema = {"oneOf": [{"properties": {"page size": {"type": "integer"}}}]}
-    tool = agent_tool(Tool({"name": "t", "inputSchema": schema}), call)
+    tool, seen = answering(OUTCOMES["text"], inputSchema=schema)
     assert tool.definition["parameters"] == {
         "type": "object",
         "properties": {"page_size": {"type": "integer"}},
     }
     asyncio.run(tool.execute('{"page_size": 3}'))
-    assert seen == [{"page size": 3}]
+    assert [call.arguments for call, _ in seen] == [{"page size": 3}]
 
 
 def test_media_make_parts() -> None:
@@ -117,15 +116,9 @@ def test_media_make_parts() -> None:
 
 def test_a_tool_as_a_function() -> None:
     """F-TOOL-10: as frameworks call it, whatever a parameter is called."""
-    made: list[Any] = []
-
-    async def call(call: ToolCall, options: Mapping[str, Any]) -> Outcome:
-        made.append(call.arguments)
-        return OUTCOMES["text"]
-
-    tool = agent_tool(Tool({"name": "t"}), call)
+    tool, seen = answering(OUTCOMES["text"])
     assert asyncio.run(tool.call(a=1, self=2, context=3)) == "one\ntwo"
-    assert made == [{"a": 1, "self": 2, "context": 3}]
+    assert [call.arguments for call, _ in seen] == [{"a": 1, "self": 2, "context": 3}]
 
 
 def test_media_are_notes_unless_asked_for() -> None:
@@ -134,26 +127,19 @@ def test_media_are_notes_unless_asked_for() -> None:
     assert said == f"see\n[image, image/png, {len(PNG)} bytes]\nabove"
 
 
-def test_an_outcome_has_all_of_it() -> None:
+async def test_an_outcome_has_all_of_it() -> None:
     """F-TOOL-9: text, whether it failed, structured content, and parts."""
-
-    async def called(outcome: Outcome) -> AgentOutcome:
-        async def call(call: ToolCall, options: Mapping[str, Any]) -> Outcome:
-            return outcome
-
-        return await agent_tool(Tool({"name": "t"}), call).outcome("{}")
-
-    made = asyncio.run(called(OUTCOMES["structured"]))
+    made = await answering(OUTCOMES["structured"])[0].outcome("{}")
     assert (made.is_error, made.structured) == (False, {"$ref": "#/a", "n": [1, None]})
     assert made.parts == [{"type": "text", "text": made.text}]
-    image = asyncio.run(called(OUTCOMES["an error with an image"]))
+    image = await answering(OUTCOMES["an error with an image"])[0].outcome("{}")
     assert image == AgentOutcome(
         f"[image, image/png, {len(PNG)} bytes]",
         True,
         None,
         [{"type": "image", "mime_type": "image/png", "data": base64.b64encode(PNG).decode()}],
     )
-    gone = asyncio.run(called(ConnectionLost("gone")))
+    gone = await answering(ConnectionLost("gone"))[0].outcome("{}")
     assert gone == AgentOutcome("gone", True, None, [{"type": "text", "text": "gone"}])
 
 
@@ -210,9 +196,5 @@ def test_output_is_validated_on_request(structured: object, said: str) -> None:
 )
 def test_schemas_that_say_nothing(schema: object, said: str) -> None:
     """F-TOOL-2."""
-
-    async def call(made: ToolCall, call_options: Mapping[str, Any]) -> Outcome:
-        return CallToolResult({"content": []})
-
-    tool = agent_tool(Tool({"name": "t", "outputSchema": schema}), call)
+    tool, _ = answering(CallToolResult({"content": []}), outputSchema=schema)
     assert str(asyncio.run(tool.execute({}, validate_output=True))).startswith(said)

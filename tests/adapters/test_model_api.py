@@ -13,7 +13,7 @@ from mcpclient.errors import UsageError
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.model_apis import APIS
 from tests.adapters.outcomes import OUTCOMES, PROMPT
-from tests.adapters.shapes import SHAPES, tool
+from tests.adapters.shapes import tool
 from tests.support.strategies import json_objects
 
 
@@ -25,20 +25,6 @@ def test_arguments_come_through_every_api(arguments: dict[str, Any]) -> None:
         response = APIS[name]([]).whole("", [("c", "web_search", arguments)])
         (call,) = provider.calls(response, tools)
         assert (call.name, call.arguments, call.problem) == ("web.search", arguments, None)
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_arguments_of_every_shape_come_through(provider: str, shape: str) -> None:
-    """F-TOOL-1, F-TOOL-2: under the names the API takes, and back to the server's."""
-    schema, values = SHAPES[shape]
-    tools = PROVIDERS[provider].tools([tool(schema)])
-    renamed = {old: new for new, old in tools.bindings["t"].properties.items()}
-    for value in values:
-        sent = {renamed.get(name, name): item for name, item in value.items()}
-        response = APIS[provider]([]).whole("", [("c", "t", sent)])
-        (call,) = PROVIDERS[provider].calls(response, tools)
-        assert call.arguments == value
 
 
 # By the provider: how an error calls its API, and what it looks like that it has not said.

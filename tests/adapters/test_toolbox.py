@@ -638,7 +638,7 @@ def len_of(word: str) -> int:
 
 
 async def test_functions_of_ones_own() -> None:
-    """F-TOOL-9: answered like the others, with approval, hooks, limits and timeouts."""
+    """F-TOOL-9: answered like the others, with approval, hooks and timeouts."""
     asked, seen = [], []
 
     async def count(word: str) -> int:
@@ -679,13 +679,6 @@ async def test_functions_of_ones_own() -> None:
     ]
     assert seen[0] == ("count", "t")
     assert (len(asked), len(seen)) == (5, 4)
-    limits = Limits(max_chars=2)
-    box = Toolbox(Source(), "openai_responses", functions=[around_the_clock], limits=limits)
-    assert texts(await box.run(response(call("around_the_clock"))))[0].startswith("24\n\n[…")
-
-
-async def around_the_clock() -> str:
-    return "24 hours"
 
 
 def test_functions_stay_where_the_others_are_searched_for() -> None:
