@@ -108,6 +108,21 @@ async def test_calls_in_the_background() -> None:
         assert await world.shell.run() == 0
 
 
+async def test_calls_that_have_ended_are_listed_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-SHOW-5: and those that run for as long as they do."""
+    monkeypatch.setattr("mcpclient.cli.shell.commands._MAX_ENDED", 1)
+    async with in_shell() as world:
+        await world.run("count to=100 seconds=100 &", "echo message=a &", "wait 2")
+        await world.run("echo message=b &", "wait 3", "echo message=c &", "wait 4")
+        (listed,) = await world.run("jobs")
+        assert [line.split()[:2] for line in listed.splitlines()[1:]] == [
+            *(["1", "running"], ["3", "done"], ["4", "done"])
+        ]
+        await world.run("cancel 1")
+
+
 async def test_several_servers() -> None:
     """F-SHOW-5, F-MANY-1: one is in use, and tools of others are called across."""
     async with in_shell(servers={"one": ServerInProcess(), "two": ServerInProcess()}) as world:
