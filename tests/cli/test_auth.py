@@ -273,4 +273,5 @@ def test_the_address_may_come_on_a_pipe(capsys: Capture, monkeypatch: pytest.Mon
         monkeypatch.setattr(Screen, "say", visit)
         assert main(["auth", "login", url, "--no-browser"]) == 0
         assert capsys.readouterr().out == f"logged in to {url}\n"
+        assert main(["auth", "status", url]) == 0
     os.close(writing)
