@@ -43,6 +43,8 @@ def test_the_command_does_what_it_does_otherwise(
     assert main(["record", str(path), *dashes, "call", "echo", "message=hi", *SERVER]) == 0
     assert capsys.readouterr() == ("hi\n", "")
     assert methods(path) == ["server/discover", "tools/list", "tools/call"]
+    assert main(["replay", str(path), "tools", "echo"]) == 0
+    assert "mcpclient call SERVER echo" in capsys.readouterr().out
 
 
 def test_failures_and_options_of_the_command(tmp_path: Path, capsys: Capture) -> None:
