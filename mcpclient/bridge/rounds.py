@@ -45,7 +45,7 @@ class Rounds:
         self._unasked: dict[str, _Question] = {}
         self._held: dict[str, _Held] = {}
         self._change = NextChange()
-        self._tasks = BackgroundTasks()
+        self._tasks = BackgroundTasks(lambda error: None)  # the host is told
 
     async def ask(self, method: str, params: Params) -> Params:
         """Ask the host, and return its answer.

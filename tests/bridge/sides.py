@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, Callable
 
-from mcpclient import Client
+from mcpclient import Client, ConnectionLost
 from mcpclient.bridge.bridge import Bridge
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.framing.ndjson import LineFramer
@@ -22,6 +22,7 @@ from tests.support.mcp_server import STATELESS, McpServer
 __all__ = ["HostSide", "ServerSide", "bridged", "modern"]
 
 PREFIX = "io.modelcontextprotocol/"
+NO_LIMITS = RequestOptions(None, None)
 
 
 class ServerSide(Transport):
@@ -43,6 +44,7 @@ class ServerSide(Transport):
 
     async def open(self, receiver: Receiver) -> None:
         self.opened += 1
+        self.is_held = False
         self.receiver = receiver
 
     def send(self, outgoing: Outgoing) -> None:
@@ -74,6 +76,11 @@ class ServerSide(Transport):
     async def drained(self) -> None:
         if self.congested is not None:
             await self.congested.wait()
+
+    def lose(self) -> None:
+        """End the connection."""
+        assert self.receiver is not None
+        self.receiver.connection_lost(ConnectionLost("it fell over"))
 
     async def close(self) -> None:
         self.receiver = None
@@ -158,6 +165,7 @@ async def bridged(
     server: McpServer | ServerSide,
     judge: Callable[[], None] = lambda: None,
     offers: Callable[[object], bool] = lambda name: True,
+    limits: RequestOptions = NO_LIMITS,
     **options: Any,
 ) -> AsyncIterator[tuple[HostSide, ServerSide]]:
     """A host and a server, and the bridge between them, which ends with the host."""
@@ -169,7 +177,7 @@ async def bridged(
         lambda **others: Client(side, cache=False, **{**options, **others}),
         judge,
         str,
-        RequestOptions(None, None),
+        limits,
         offers,
     )
     serving = asyncio.ensure_future(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from mcpclient import CallToolResult, ConnectionLost, McpError, PeerError, ServerUnavailable
+from mcpclient import CallToolResult, McpError, ServerUnavailable
+from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.events.around import Call, Proceed
 from tests.bridge.sides import bridged
-from tests.support.mcp_server import McpServer
+from tests.support.mcp_server import McpServer, Refusal, refusing
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
@@ -103,21 +104,21 @@ async def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
 
     def subscribe(params: Any) -> dict[str, Any]:
         if params["uri"] == "x:gone" and len(server.messages("initialize")) > 1:
-            raise PeerError(-32002, "it is gone")
+            raise Refusal(-32002, "it is gone")
         return {}
 
     server = McpServer("handshake")
     server.capabilities = {"tools": {}, "resources": {"subscribe": True}, "logging": {}}
-    server.answers["resources/subscribe"] = subscribe
+    server.answers.update({"resources/subscribe": subscribe, "resources/unsubscribe": {}})
     async with bridged(server) as (host, side):
         await host.initialize()
-        for uri in ("x:gone", "x:1"):
+        for uri in ("x:gone", "x:1", "x:left"):
             await host.request("resources/subscribe", {"uri": uri})
+        await host.request("resources/unsubscribe", {"uri": "x:left"})
         await host.request("logging/setLevel", {"level": "error"})
         host.write({"id": "lost", "method": "tools/call", "params": {"name": "never"}})
         await side.came("never")
-        assert side.receiver is not None
-        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        side.lose()
         failed = await host.message()
         assert failed["id"] == "lost"
         assert "it fell over" in failed["error"]["message"]
@@ -130,7 +131,7 @@ async def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:
         ]
         assert [each["params"].get("uri") for each in told[2:]] == ["x:gone", "x:1"]
         assert side.opened == 2
-        assert len(server.messages("resources/subscribe")) == 4
+        assert len(server.messages("resources/subscribe")) == 5
         assert len(server.messages("logging/setLevel")) == 2
         answer = await host.call("echo", text="again")
         assert answer["result"]["content"][0]["text"] == "again"
@@ -211,9 +212,58 @@ async def test_a_server_that_may_not_start_again_stays_away() -> None:
     async with bridged(McpServer("handshake"), judge=judge) as (host, side):
         await host.initialize()
         refusals.append(ServerUnavailable("it", "denied", "a policy forbids it"))
-        assert side.receiver is not None
-        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        side.lose()
         refused = await host.call("echo", text="hi")
         assert "a policy forbids it" in refused["error"]["message"]
         await asyncio.sleep(100)
         assert side.opened == 1
+
+
+async def test_a_server_that_falls_over_again_is_brought_back_later() -> None:
+    """F-BRIDGE-1: after each loss in a minute twice as late as before."""
+    loop = asyncio.get_running_loop()
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.initialize()
+        pauses = []
+        for steady in (0, 0, 61):
+            await asyncio.sleep(steady)
+            began = loop.time()
+            side.lines.clear()
+            side.lose()
+            await side.came('"initialize"')
+            pauses.append(loop.time() - began)
+        assert [1 <= pauses[0] < 1.4, 2 <= pauses[1] < 2.6, 1 <= pauses[2] < 1.4] == [True] * 3
+
+
+async def test_a_handshake_that_has_failed_can_be_made_again() -> None:
+    """F-BRIDGE-1: as by a host whose user has mended the server."""
+    server = McpServer("handshake")
+    server.answers["initialize"] = refusing(-32603, "not yet")
+    async with bridged(server) as (host, _):
+        params = {"protocolVersion": "2025-11-25", "capabilities": {}}
+        assert "not yet" in (await host.request("initialize", params))["error"]["message"]
+        del server.answers["initialize"]
+        assert (await host.initialize())["serverInfo"]["name"] == "test-server"
+
+
+async def test_what_comes_before_a_host_is_ready_waits_for_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-BRIDGE-1: in order, and in bounded memory."""
+    monkeypatch.setattr("mcpclient.bridge.bridge._MAX_EARLY", 2)
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+        for number in range(3):
+            side.say(f'{{"method":"n/{number}"}}')
+        await asyncio.sleep(1)
+        assert host.inbox.empty()
+        host.write({"method": "notifications/initialized"})
+        assert [(await host.message())["method"] for _ in range(2)] == ["n/0", "n/1"]
+        assert (await host.request("ping"))["result"] == {}
+
+
+async def test_a_call_has_the_limit_of_its_server() -> None:
+    """F-BRIDGE-1, F-API-7: whoever waits for it has another one."""
+    async with bridged(McpServer("handshake"), limits=RequestOptions(5.0, None)) as (host, _):
+        await host.initialize()
+        assert "within 5 s" in (await host.call("never"))["error"]["message"]

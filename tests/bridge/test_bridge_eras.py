@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient import ConnectionLost
 from tests.bridge.sides import PREFIX, bridged, modern
 from tests.support.mcp_server import STATELESS, McpServer
 
@@ -98,6 +97,9 @@ async def test_a_handshake_host_in_front_of_a_stateless_server() -> None:
         assert updated["params"] == {"uri": "x:1", "_meta": {"x": 1}}
         assert (await host.request("resources/unsubscribe", {"uri": "x:1"}))["result"] == {}
         await side.came("notifications/cancelled")
+        host.write({"method": "notifications/roots/list_changed"})
+        await host.request("ping")
+        assert not server.messages("notifications/roots/list_changed")  # its era has none
 
 
 async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
@@ -179,6 +181,7 @@ async def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
         await host.request("server/discover", modern(roots={}))
         side.say('{"jsonrpc":"2.0","id":1,"method":"roots/list"}')
         side.say('{"jsonrpc":"2.0","id":2,"method":"roots/list"}')
+        await asyncio.sleep(1)
         side.say('{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}')
         call = {"name": "echo", "arguments": {"text": "hi"}}
         asked = (await host.request("tools/call", modern(call)))["result"]
@@ -307,8 +310,7 @@ async def test_a_stateless_host_hears_that_a_lost_server_is_back() -> None:
         params = modern({"notifications": wanted})
         host.write({"id": 1, "method": "subscriptions/listen", "params": params})
         await host.message()
-        assert side.receiver is not None
-        side.receiver.connection_lost(ConnectionLost("it fell over"))
+        side.lose()
         told = [await host.message(), await host.message()]
         assert [each["method"] for each in told] == [
             "notifications/tools/list_changed",
@@ -338,3 +340,21 @@ async def test_a_host_that_does_not_wait_for_its_probe_gets_one_era() -> None:
         assert answers[1]["error"]["code"] == -32601
         assert answers[2]["result"]["serverInfo"]["name"] == "test-server"
         assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
+
+
+async def test_only_what_reads_is_asked_again_across_the_eras() -> None:
+    """F-BRIDGE-1: after a loss; a call that may have run is not made twice."""
+    server = McpServer("handshake")
+    server.answers["prompts/get"] = lambda params: None
+    async with bridged(server) as (host, side):
+        await host.request("server/discover", modern())
+        for method, name in (("tools/call", "never"), ("prompts/get", "p")):
+            host.write({"id": method, "method": method, "params": modern({"name": name})})
+            await side.came(f'"name":"{name}"')
+        server.answers["prompts/get"] = {"messages": []}
+        side.lose()
+        answers = {each["id"]: each for each in [await host.message(), await host.message()]}
+        assert "it fell over" in answers["tools/call"]["error"]["message"]
+        assert answers["prompts/get"]["result"]["messages"] == []
+        assert len(server.messages("tools/call")) == 1
+        assert len(server.messages("prompts/get")) == 2

@@ -126,6 +126,20 @@ async def test_a_host_that_does_not_read_stops_the_server() -> None:
         assert not side.is_held
 
 
+async def test_a_server_that_is_brought_back_waits_for_the_host_as_well() -> None:
+    """F-BRIDGE-1: the host reads no sooner, only because the server has fallen over."""
+    async with bridged(McpServer("handshake")) as (host, side):
+        await host.initialize()
+        host.reader.hold(is_held=True)
+        while not side.is_held:
+            side.say('{"method":"n","params":{"x":"%s"}}' % ("x" * 1000))
+            await asyncio.sleep(0)
+        side.lose()
+        await asyncio.sleep(5)
+        assert (side.opened, side.is_held) == (2, True)
+        host.reader.hold(is_held=False)
+
+
 async def test_a_server_that_does_not_read_stops_the_host() -> None:
     """F-BRIDGE-1: and what it has written is passed on when the server reads again."""
     async with bridged(McpServer("handshake")) as (host, side):
