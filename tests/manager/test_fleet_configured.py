@@ -39,9 +39,7 @@ def test_what_is_none_of_them(given: Any) -> None:
 
 
 def test_what_is_switched_off_or_denied() -> None:
-    """F-MANY-2, F-MANY-9: a policy judges what there is, also in a configuration that was loaded
-    without it.
-    """
+    """F-MANY-2, F-MANY-9: a policy judges also what was loaded without it."""
     named = ServerConfig("named", "file", "x.json", "x", enabled=False)  # loaded so, by name
     off = ServerConfig("off", enabled=False)
     given = {"off": off, "named": named, "evil": URL, "good": ["npx", "x"]}

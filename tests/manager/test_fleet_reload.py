@@ -39,9 +39,7 @@ def _server(name: str, member: Any) -> ServerConfig:
 
 @pytest.mark.virtual_time
 async def test_only_what_changed_is_touched() -> None:
-    """F-MANY-4: other servers keep their connections; the order is that of the new file, in any
-    view of `Manager.servers`.
-    """
+    """F-MANY-4: other servers keep their connections; the order is that of the new file."""
     same, old, new, gone = Member("x"), Member("y"), Member("z"), Member("w")
     before = config(same=same, other=old, gone=gone)
     async with Manager(before) as manager:

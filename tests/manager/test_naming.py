@@ -38,9 +38,7 @@ def test_styles(naming: Any, name: str) -> None:
 
 
 def test_a_server_may_have_a_way_of_its_own() -> None:
-    """F-MANY-15, F-MANY-11: the others keep to the common one, and a collision is one all the
-    same.
-    """
+    """F-MANY-15, F-MANY-11: the others keep to the common one; a collision is one all the same."""
     names = ToolNames("server__tool", 64, ["a", "b"])
     names.add_server("b", "tool")
     names.add_server("c", lambda server, tool: f"{tool}_of_{server}")

@@ -303,9 +303,7 @@ def test_a_tuple_is_a_list() -> None:
     ],
 )
 def test_text_that_hides_more(text: str, shown: str) -> None:
-    """F-AUTH-12: cut off, in lists, in JSON in JSON, in a form; and where there is no secret,
-    nothing is changed.
-    """
+    """F-AUTH-12: cut off, in lists, in JSON in JSON, in a form; and without a secret it stays."""
     assert Redactor().text(text) == shown
 
 

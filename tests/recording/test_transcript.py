@@ -1,7 +1,4 @@
-"""The transcript format: bytes to facts and back, headers and records, and broken files.
-
-It proves F-SHOW-8.
-"""
+"""The transcript format: bytes to facts and back, headers, and broken files: F-SHOW-8."""
 
 from __future__ import annotations
 

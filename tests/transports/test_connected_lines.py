@@ -301,10 +301,7 @@ mixtures = st.lists(fragments | st.binary(max_size=8), max_size=30).map(
 @example(b'{"id":1,"result":{\n', [])
 @examples(100)
 def test_any_bytes_are_messages_or_recorded_faults(data: bytes, places: list[int]) -> None:
-    """F-WIRE-3, F-WIRE-7: framer, decoder and correlator together raise nothing, whatever comes.
-
-    And what they make of the bytes does not depend on how they were cut.
-    """
+    """F-WIRE-3, F-WIRE-7: nothing is raised, whatever comes, and however it was cut."""
     logging.getLogger("mcpclient.transport").disabled = True
     try:
         receiver = read(split(data, places), len(PROGRESS))

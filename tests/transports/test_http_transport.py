@@ -64,9 +64,7 @@ async def test_messages_go_to_the_receiver_of_the_moment() -> None:
 
 @both
 async def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> None:
-    """F-LIFE-5: nobody would close the connection, when the caller's function for headers has taken
-    until then.
-    """
+    """F-LIFE-5: nobody would close its connection, when the caller's function took until then."""
     asked, answer = asyncio.Event(), asyncio.Event()
     is_slow = False
 

@@ -308,9 +308,7 @@ def test_messages_that_nobody_asked_for(taped: Taped) -> None:
 
 
 class Replayed:
-    """A recording of a session that begins, and of which the server tells when the client is ready,
-    replayed without a client.
-    """
+    """A recording, replayed without a client, of a server that speaks when its client is ready."""
 
     def __init__(self, taped: Taped) -> None:
         opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}

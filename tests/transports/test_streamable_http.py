@@ -638,10 +638,7 @@ async def _promise(request: Request, answer: Answer) -> None:
 async def test_answers_take_so_many_connections_and_no_more(
     reluctant: Handler, headers: Any
 ) -> None:
-    """F-API-10: the server decides how much it asks, and how soon it takes the answer.
-
-    A call is made all the same, and answers have their turns.
-    """
+    """F-API-10: the server decides how many, and how soon; calls are made meanwhile."""
     taken: list[Any] = []
 
     async def handler(request: Request, answer: Answer) -> None:
