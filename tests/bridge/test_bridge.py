@@ -97,6 +97,8 @@ async def test_either_side_cancels_and_reports_progress() -> None:
         told = await host.message()
         assert told["method"] == CANCELLED
         assert told["params"]["requestId"] == question["id"]
+        host.write({"method": "notifications/roots/list_changed"})
+        await side.came("notifications/roots/list_changed")
 
 
 async def test_a_lost_server_is_brought_back_and_the_host_hears_of_it() -> None:

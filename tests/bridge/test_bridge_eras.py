@@ -98,7 +98,8 @@ async def test_a_handshake_host_in_front_of_a_stateless_server() -> None:
         assert (await host.request("resources/unsubscribe", {"uri": "x:1"}))["result"] == {}
         await side.came("notifications/cancelled")
         host.write({"method": "notifications/roots/list_changed"})
-        await host.request("ping")
+        host.write({"method": "vendor/note"})
+        await side.came("vendor/note")
         assert not server.messages("notifications/roots/list_changed")  # its era has none
 
 

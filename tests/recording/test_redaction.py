@@ -495,7 +495,8 @@ def test_the_values_of_variables() -> None:
     redactor.learn({"REGION": "eu-central-1", "MY_PIN": "4711", "MODE": "fast", "MY_KEY": "hunt"})
     shown = redactor.text("eu-central-1, 4711, 147112, fast, hunt")
     assert shown == "redacted-1, redacted-2, 147112, fast, redacted-3"
-    redactor.learn({"SHORT": "7 chars", "LONG": "8 charac"})
+    odd: Any = {"SHORT": "7 chars", "LONG": "8 charac", "NUMBER": 123456789}
+    redactor.learn(odd)  # what is not a string is refused where it is used
     assert redactor.text("7 chars, 8 charac") == "7 chars, redacted-4"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -120,6 +121,15 @@ async def test_a_session_that_is_not_there(environ: dict[str, str]) -> None:
     server = await serve(environ, STATE)
     with pytest.raises(UsageError, match="there is no session @itt; did you mean '@it'"):
         await Client(SessionTransport("itt", environ))
+    server.close()
+
+
+async def test_a_folder_that_others_may_use_holds_no_session(environ: dict[str, str]) -> None:
+    """F-SHOW-12: somebody else could have put a socket there."""
+    server = await serve(environ, STATE)
+    os.chmod(Place.of("it", environ).folder, 0o755)
+    with pytest.raises(UsageError, match="other users may use"):
+        await Client(SessionTransport("it", environ))
     server.close()
 
 
