@@ -26,7 +26,7 @@ _MAX_PER_CHARACTER = 12
 _HARMLESS = MAX_MEMORY // ((_OBJECT + _VALUE) // 2)
 
 # Commas and brackets in strings make no values. Strings are skipped where that is fast.
-_STRING = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_STRING = r'(?s)"[^"\\]*(?:\\.[^"\\]*)*"'
 _MAX_QUOTES = 1_000_000
 
 
@@ -37,7 +37,7 @@ def takes_too_much(text: str) -> bool:
     allowed = max(MAX_MEMORY, len(text) * _MAX_PER_CHARACTER)
     if _estimated(text) <= allowed:
         return False
-    return text.count('"') > _MAX_QUOTES or _estimated(_STRING.sub('""', text)) > allowed
+    return text.count('"') > _MAX_QUOTES or _estimated(re.sub(_STRING, '""', text)) > allowed
 
 
 def _estimated(text: str) -> int:
@@ -142,12 +142,21 @@ def encode(message: Mapping[str, Any]) -> bytes:
     for name in ("params", "result"):
         if type(message.get(name)) is VerbatimObject:
             return b"".join(_pieces(message, name))
+    params, meta = message.get("params"), None
+    if type(params) is dict and type(params.get("_meta")) is VerbatimObject:
+        meta = params.pop("_meta")  # the last of the params, which are the last of the request
     try:
-        return "".join(_encode(message, 0)).encode()
+        line = "".join(_encode(message, 0)).encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
         ) from None
+    finally:
+        if type(params) is dict and meta is not None:
+            params["_meta"] = meta
+    if meta is None:
+        return line
+    return b'%b%b"_meta":%b}}' % (line[:-2], b"" if line.endswith(b"{}}") else b",", meta.text)
 
 
 def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:

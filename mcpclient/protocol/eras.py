@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..jsonrpc import messages
-from ..jsonrpc.codec import VerbatimObject
+from ..jsonrpc.codec import VerbatimObject, encode
 from ..jsonrpc.messages import Message, RequestId
 from .header_parameters import HeaderParameters, encode_header_value
 from .negotiation import PROBE, REPEATABLE, ClientIdentity, EraRules, Params, input_requests_of
@@ -74,11 +74,14 @@ class StatelessEra(EraRules):
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         super().__init__(version, self._mirror, (PROBE, None))
         self.header_parameters: HeaderParameters | None = HeaderParameters()
-        self._meta: dict[str, Any] = {
+        meta = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
             _PREFIX + "clientCapabilities": identity.capabilities,
         }
+        probe = encode({"method": PROBE, "params": meta})
+        # Encoded once for all requests, which takes a third of a request.
+        self._meta = VerbatimObject(meta, probe.partition(b'"params":')[2][:-1])
 
     def request(
         self, request_id: RequestId, method: str, params: Params | None, log_level: str | None

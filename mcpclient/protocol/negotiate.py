@@ -10,6 +10,7 @@ HTTP pages, revision 2026-07-28; the lifecycle pages of the earlier revisions.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from functools import lru_cache, partial
 from typing import Any, Union
 
 from ..errors import (
@@ -91,6 +92,7 @@ class _Negotiation:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
+        self._stateless = lru_cache(partial(StatelessEra, identity=plan.identity))
         self._is_silent = False
         self._described: Agreement | None = None
         self._has_restarted = False
@@ -128,7 +130,7 @@ class _Negotiation:
         return (yield from self._ask(self._discovery(other, timeout)))
 
     def _discovery(self, version: str, timeout: float | None) -> Ask:
-        era = StatelessEra(version, self._plan.identity)
+        era = self._stateless(version)
         return Ask(era, *era.opening, timeout)
 
     def _stateless_agreement(self, result: Mapping[str, Any]) -> Agreement:
@@ -140,7 +142,7 @@ class _Negotiation:
             names = ", ".join(map(str, supported))
             raise ProtocolViolation(f"the server speaks no revision this client knows: {names}")
         known = object_in(result.get("_meta")).get("io.modelcontextprotocol/serverInfo")
-        era = StatelessEra(version, self._plan.identity)
+        era = self._stateless(version)
         return _agreement(era, result, known or result.get("serverInfo"))
 
     # The handshake era

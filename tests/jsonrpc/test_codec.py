@@ -52,6 +52,20 @@ def test_an_object_that_is_passed_on_is_encoded_as_it_was_read() -> None:
     assert codec.encode_large(message) == ()
 
 
+@pytest.mark.parametrize("others", [{}, {"name": "x", "arguments": {}}])
+def test_metadata_of_all_requests_is_encoded_once(others: dict[str, Any]) -> None:
+    """F-LIFE-2: it is the last of the params, and stays among them whatever happens."""
+    meta = codec.VerbatimObject({"a": 1}, b'{"a":  1}')
+    request = {"id": 7, "method": "x", "params": {**others, "_meta": meta}}
+    text = json.dumps({**others, "_meta": 0}, separators=(",", ":"))
+    params = text.replace("0}", '{"a":  1}}')
+    assert codec.encode(request) == b'{"id":7,"method":"x","params":%b}' % params.encode()
+    request["params"] = {"broken": object(), "_meta": meta}
+    with pytest.raises(UsageError, match=r"^x: cannot be sent as JSON"):
+        codec.encode(request)
+    assert request["params"]["_meta"] is meta  # type: ignore[index]
+
+
 def test_a_large_object_that_is_passed_on_is_not_copied() -> None:
     """F-BRIDGE-1: the pieces of its line, of which one is the text that was read."""
     text = memoryview(b'{"a": "%b"}' % (b"x" * 2**20))

@@ -7,6 +7,7 @@ import enum
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any, Callable, NamedTuple, Union
 
 from ...errors import UsageError
@@ -31,6 +32,9 @@ class RequestOptions(NamedTuple):
     on_sent: Callable[[RequestId], Any] | None = None
     fresh: bool = False
     is_raw: bool = False
+
+
+_shared_options = lru_cache(maxsize=16)(RequestOptions)
 
 
 class Default(enum.Enum):
@@ -90,7 +94,7 @@ class Timeouts(NamedTuple):
         """Return the limits of one call. Raises `UsageError` for one that makes no sense."""
         idle = self.tool if method == "tools/call" else self.idle
         if timeout is DEFAULT and max_timeout is DEFAULT:
-            return RequestOptions(idle, self.total)
+            return _shared_options(idle, self.total)
         return RequestOptions(_resolve(timeout, idle), _resolve(max_timeout, self.total))
 
 
