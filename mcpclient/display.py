@@ -13,9 +13,10 @@ from collections.abc import Sequence
 HIDDEN = "…"
 """The mark in place of a hidden word."""
 
-_PACKAGE = re.compile(r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?")
-_MODULE = re.compile(r"[A-Za-z_][\w.]*")
-_SCRIPT = re.compile(r".+\.(?:py|js|mjs|cjs|ts|mts|jar)")
+# Compiled on first use: every client imports this module, and most show no command.
+_PACKAGE = r"(?:@[A-Za-z0-9][\w.-]*/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?"
+_MODULE = r"[A-Za-z_][\w.]*"
+_SCRIPT = r".+\.(?:py|js|mjs|cjs|ts|mts|jar)"
 
 # Programs that run another one, their options without a value, and the form of its name.
 _RUNNERS = {
@@ -26,12 +27,12 @@ _RUNNERS = {
     **dict.fromkeys(("python", "py"), (("-u", "-I", "-B", "-s", "-E"), _SCRIPT)),
     "java": (("-jar",), _SCRIPT),
 }
-_FIRST_WORD = re.compile(r"(?:\S|(?<=Program) (?=Files)|(?<=Files) (?=\(x86\)))+")
-_VERSION = re.compile(r"(?:[0-9]+(?:\.[0-9]+)*)?(?:\.exe|\.cmd)?$")
+_FIRST_WORD = r"(?:\S|(?<=Program) (?=Files)|(?<=Files) (?=\(x86\)))+"
+_VERSION = r"(?:[0-9]+(?:\.[0-9]+)*)?(?:\.exe|\.cmd)?$"
 
 # A key: letters and digits mixed, or more letters than words have, and nothing between them.
 _KEY = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9~%=+]{16,}|[A-Za-z0-9~%=+]{24,}")
-_UUID = re.compile(r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
 def shown_command(command: Sequence[str]) -> str:
@@ -52,7 +53,7 @@ def shown_words(command: Sequence[str]) -> list[str]:
         return []
     program = _program(command[0])
     words = [program, *[HIDDEN] * (len(command) - 1)]
-    name = _VERSION.sub("", re.split(r"[/\\]", program)[-1].lower(), count=1)
+    name = re.sub(_VERSION, "", re.split(r"[/\\]", program)[-1].lower(), count=1)
     options, kind = _RUNNERS.get(name, ((), None))
     for index in range(1, len(command)):
         word = command[index]
@@ -61,7 +62,7 @@ def shown_words(command: Sequence[str]) -> list[str]:
         elif word in options:
             words[index] = word
         else:
-            if kind is not None and kind.fullmatch(word) and not _looks_like_a_key(word):
+            if kind is not None and re.fullmatch(kind, word) and not _looks_like_a_key(word):
                 words[index] = word
             break
     return words
@@ -73,7 +74,7 @@ def _program(word: str) -> str:
         return shown_url(word.split()[0])
     if re.match(r"\w+=", word):  # a variable, as before a command of a shell
         return word.partition("=")[0] + "=" + HIDDEN
-    found = _FIRST_WORD.match(word)
+    found = re.match(_FIRST_WORD, word)
     program = found.group() if found is not None else ""
     return program if program == word else f"{program} {HIDDEN}"
 
@@ -91,6 +92,6 @@ def shown_path(path: str) -> str:
 
 
 def _looks_like_a_key(word: str) -> bool:
-    if _UUID.search(word):
+    if re.search(_UUID, word):
         return True
     return any(map(_KEY.fullmatch, re.split(r"[-_.:@]", word)))

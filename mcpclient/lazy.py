@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from .net.login import authentication as authentication
     from .net.login import storage as storage
     from .net.process import programs as programs
+    from .net.process import stderr as stderr
     from .protocol import listen as listen
     from .protocol import schema as schema
     from .protocol import skills as skills
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
     from .sandbox import rights as rights
     from .transports import legacy_sse as legacy_sse
     from .transports import line_socket as line_socket
+    from .transports import stdio as stdio
     from .transports import websocket as websocket
 
     cli_configured = _configured  # another one than that of clients
@@ -101,11 +103,11 @@ _MODULES = {
     ".manager": "manager",
     ".net": "chained_log files negotiate proxies session_sockets",
     ".net.login": "authentication storage",
-    ".net.process": "programs",
+    ".net.process": "programs stderr",
     ".protocol": "listen schema skills",
     ".recording": "redaction secret_arguments secrets transcript",
     ".sandbox": "confine rights",
-    ".transports": "legacy_sse line_socket websocket",
+    ".transports": "legacy_sse line_socket stdio websocket",
     "urllib": "parse",
 }
 ON_DEMAND = {

@@ -33,7 +33,7 @@ _MAX_WASTED = 0.5
 _HURRY = 0.01
 
 # Lines of sandbox/launcher.py.
-_DENIED = re.compile(r"\[mcpclient sandbox\] (.+; the right it needs is '\w+')")
+_DENIED = r"\[mcpclient sandbox\] (.+; the right it needs is '\w+')"
 
 
 class ListedTools(Observer):
@@ -129,7 +129,7 @@ class ListedTools(Observer):
         result.is_wrapped = tool in self._wrapping
         if self._stderr_of_sandbox is not None and result.is_error:
             with suppress(ClientClosed):  # the client may be closed since the result came
-                denied = _DENIED.findall(self._stderr_of_sandbox())
+                denied = re.findall(_DENIED, self._stderr_of_sandbox())
                 result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
         if tool not in self._schemas or result.is_error:
             return

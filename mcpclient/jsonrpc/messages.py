@@ -25,7 +25,7 @@ Message = dict[str, Any]
 RequestId = Union[int, str]
 
 # A number as text, and in no other form: "02" is not 2.
-_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_NUMBER = r"0|-?[1-9][0-9]{0,18}"
 
 
 class ErrorCode(enum.IntEnum):
@@ -60,7 +60,7 @@ def is_answer(message: Message, request_id: RequestId) -> bool:
 def plain_id(request_id: object) -> RequestId | None:
     """Return the id in its plain form: 7 for ``"7"`` and 7.0. None for any other type."""
     if isinstance(request_id, str):
-        return int(request_id) if _NUMBER.fullmatch(request_id) else request_id
+        return int(request_id) if re.fullmatch(_NUMBER, request_id) else request_id
     if isinstance(request_id, float) and request_id.is_integer():
         return int(request_id)
     is_number = isinstance(request_id, int) and not isinstance(request_id, bool)

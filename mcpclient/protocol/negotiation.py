@@ -141,7 +141,7 @@ LATEST_HANDSHAKE = HANDSHAKE_VERSIONS[-1]
 _DRAFTS = ("2024-10-07",)
 LATEST_STATELESS = STATELESS_VERSIONS[-1]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = r"\d{4}-\d\d-\d\d"
 
 
 def era_of(version: str) -> Era | None:
@@ -158,7 +158,7 @@ def is_past_handshakes(version: str) -> bool:
 
     A name that is not a date says nothing about its age.
     """
-    return _DATE.match(version) is not None and version[:10] >= STATELESS_VERSIONS[0]
+    return re.match(_DATE, version) is not None and version[:10] >= STATELESS_VERSIONS[0]
 
 
 def is_outdated(version: str) -> bool:
@@ -167,7 +167,7 @@ def is_outdated(version: str) -> bool:
     A newer one can be spoken as its predecessor was; of an older one nothing is known.
     """
     is_known = era_of(version) is not None or version in _DRAFTS
-    return not is_known and _DATE.match(version) is not None and version < LATEST_HANDSHAKE
+    return not is_known and re.match(_DATE, version) is not None and version < LATEST_HANDSHAKE
 
 
 def best_common(offered: Iterable[object], known: tuple[str, ...]) -> str | None:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
-from ...lazy import applications, parse, rights, shlex, url_routes
+from ...lazy import applications, parse, rights, shlex, stdio, url_routes
+from ...lazy import stderr as process_stderr
 from ...net.paths import absolute_path
 from ...net.process.launch import INTERPRETERS
-from ...net.process.stderr import ProbeFilter, StderrCopy, StderrTarget
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
-from ...transports.stdio import StdioTransport
 from .options import Options, Route, refuse
 
 if TYPE_CHECKING:
+    from ...net.process.stderr import ProbeFilter, StderrTarget
     from .applications import AsgiApp, ServerObject
 
 Target = Union[
@@ -127,7 +127,7 @@ class _Launches:
         self._first: tuple[ProbeFilter, Transport] | None = None
 
     def first(self) -> Transport:
-        stderr = ProbeFilter(self._options.stderr, PROBE)
+        stderr = process_stderr.ProbeFilter(self._options.stderr, PROBE)
         transport = self._transport(stderr)
         self._first = stderr, transport
         return transport
@@ -151,8 +151,8 @@ class _Launches:
         if recorder is not None:
             recorder.learn(options.env or {})
             # A transcript that begins later gets the lines from then on.
-            stderr = StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
-        return StdioTransport(
+            stderr = process_stderr.StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
+        return stdio.StdioTransport(
             self._command,
             env=options.env,
             inherit_env=options.inherit_env,
@@ -214,12 +214,12 @@ def name_targets(targets: Iterable[Target]) -> dict[str, Target]:
     return named
 
 
-_INTERPRETERS = re.compile(r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?")
+_INTERPRETERS = r"(?:python[\d.]*|py|node|npx|uvx|bun|bunx|deno)(?:\.exe|\.cmd)?"
 
 
 def short_name(target: Target) -> str:
     """Return the first label of a URL's host, or a command's name: its script's, if it has one."""
-    if isinstance(target, list) and _INTERPRETERS.fullmatch(os.path.basename(target[0])):
+    if isinstance(target, list) and re.fullmatch(_INTERPRETERS, os.path.basename(target[0])):
         scripts = [word for word in target[1:] if not word.startswith("-")]
         return derive_name([*scripts, *target][:1])
     return derive_name(target)

@@ -28,7 +28,7 @@ _MAX_LINE_LENGTH = 64 * 1024
 _PIECE = getattr(select, "PIPE_BUF", 512) // 4
 
 
-_CUT_CHARACTER = re.compile(rb"\A[\x80-\xbf]{1,3}")  # the bytes of one that follow its first
+_CUT_CHARACTER = rb"\A[\x80-\xbf]{1,3}"  # the bytes of one that follow its first
 
 
 class WritableStream(Protocol):
@@ -72,7 +72,7 @@ class StderrTee:
         """Return the last ``size`` bytes as text; a character cut in half is left out."""
         kept = bytes(self._kept[-size:])
         if len(kept) == size:
-            kept = _CUT_CHARACTER.sub(b"", kept, 1)
+            kept = re.sub(_CUT_CHARACTER, b"", kept, count=1)
         return kept.decode("utf-8", "replace")
 
 

@@ -268,7 +268,7 @@ OTHERS = _faults(
         "jsonrpc.messages": [
             (
                 "a string is no id",
-                "return int(request_id) if _NUMBER.fullmatch(request_id) else request_id",
+                "return int(request_id) if re.fullmatch(_NUMBER, request_id) else request_id",
                 "return request_id",
             )
         ],
