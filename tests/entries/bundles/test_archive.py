@@ -28,6 +28,7 @@ from tests.entries.bundles.making import (
 )
 
 MANIFEST = Entry("manifest.json", b"{}")
+DESCRIBED = Entry("manifest.json", b"{}", flags=0x8)  # behind it are its checksum and sizes
 ZEROS = bytes(64 * 1024 * 1024)
 ZIP64 = b"PK\6\7" + bytes(16)
 
@@ -120,13 +121,14 @@ def test_a_hostile_archive_is_refused(name: str) -> None:
     "content",
     [
         zipped([MANIFEST], comment=b"made by hand"),
+        *(zipped([DESCRIBED], before_directory=bytes(size)) for size in (12, 16, 20, 24)),
         zipped([MANIFEST]) + b"MCPB_SIG_V1" + bytes(99) + b"MCPB_SIG_END",
         zipped([MANIFEST, Entry("dir/", mode=FOLDER, method=0), Entry("dir/a", b"x")]),
         zipped([MANIFEST, Entry("umlaut \u00fc/\u4e2d.txt", b"x"), Entry(".hidden", b"")]),
     ],
 )
 def test_a_harmless_archive_is_read(content: bytes) -> None:
-    """F-MANY-18: a comment, a signature, folders, names of all languages."""
+    """F-MANY-18: a comment, a signature, folders, names of all languages, sizes behind a file."""
     assert Archive(content).manifest() == b"{}"
 
 
