@@ -10,10 +10,10 @@ Of every server:
 - ``ping``
 - ``list_tools``, ``list_resources``, ``list_resource_templates``, ``list_prompts``: all pages. The
   outcome is a list.
-- ``call_tool {name, arguments, progress?, timeout?, total?}``: ``progress: true`` asks for
+- ``call_tool {name, arguments, progress?, timeout?, total?, meta?}``: ``progress: true`` asks for
   progress; ``timeout`` is in seconds, counted anew when progress comes, and ``total`` in seconds
   that are not. With progress and a timeout, time matters: such a session is replayed as fast as it
-  was recorded.
+  was recorded. ``meta`` is what the user puts into ``_meta``.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
   the first ``progress`` arrives, or when the handler of the first ``request`` of the server is
   asked.
@@ -21,6 +21,7 @@ Of every server:
 - ``complete {ref, argument, value, context?}``: ``ref`` as it stands on the wire; ``context`` holds
   the arguments that are known already.
 - ``together {steps}``: start all steps, in their order, and wait for all.
+- ``pause {seconds}``
 - ``wait_for {method, count}``: until as many such notifications have come since the session began.
 - ``set_log_level {level}``: in the stateless era it travels with every later call of a tool.
 
@@ -98,12 +99,13 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("list_resources", "", ""),
         ("list_resource_templates", "", ""),
         ("list_prompts", "", ""),
-        ("call_tool", "name arguments", "progress timeout total"),
+        ("call_tool", "name arguments", "progress timeout total meta"),
         ("cancel_call", "name arguments after", ""),
         ("read_resource", "uri", ""),
         ("get_prompt", "name", "arguments"),
         ("complete", "ref argument value", "context"),
         ("together", "steps", ""),
+        ("pause", "seconds", ""),
         ("wait_for", "method count", ""),
         ("set_log_level", "level", ""),
         ("subscribe", "uri", ""),

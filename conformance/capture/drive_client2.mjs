@@ -33,7 +33,7 @@ const sdk = {
   ErrorClass: ProtocolError,
   setRequestHandler: (method, handler) => client.setRequestHandler(method, handler),
   callTool(call, options) {
-    const meta = sdk.logLevel && { _meta: { [LOG_LEVEL_META_KEY]: sdk.logLevel } };
+    const meta = sdk.logLevel && { _meta: { ...call._meta, [LOG_LEVEL_META_KEY]: sdk.logLevel } };
     return client.callTool({ ...call, ...meta }, options);
   },
   takeAnswer: (transport, parameters) => transport.finishAuth(parameters),

@@ -150,6 +150,7 @@ export class Session {
 
   call_tool(step, seen) {
     const call = { name: step.name, arguments: step.arguments };
+    if (step.meta) call._meta = step.meta;
     return this.sdk.callTool(call, this.#options(step, seen));
   }
 
@@ -186,6 +187,10 @@ export class Session {
 
   async together({ steps }) {
     await Promise.all(steps.map((step) => this.do(step)));
+  }
+
+  pause({ seconds }) {
+    return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
   }
 
   wait_for(step) {

@@ -213,7 +213,8 @@ class Comparison:
             if not self.names.is_id(recorded, ours):
                 self.differs(".".join(path), recorded, ours)
         elif treatment is Treatment.TOKEN and recorded is not ABSENT and ours is not ABSENT:
-            self.names.bind_token(recorded, ours)
+            if not self.names.bind_token(recorded, ours):
+                self.found.append(f"{'.'.join(path)} {ours!r} is that of another request")
         elif isinstance(recorded, dict) and isinstance(ours, dict):
             for name in dict.fromkeys([*recorded, *ours]):
                 one, other = recorded.get(name, ABSENT), ours.get(name, ABSENT)

@@ -31,7 +31,7 @@ class Treatment(enum.Enum):
 
     FREE = "not compared"
     REQUEST_ID = "must be the id of the same request"
-    TOKEN = "must be there, and mean the same request"
+    TOKEN = "must be there, and mean the same request and no other"
     EMPTY_IS_ABSENT = "absent means empty"
     SET = "a list in which the order says nothing; none means anything"
     MEDIA_TYPE = "compared without parameters"

@@ -83,9 +83,12 @@ class Names:
         """Whether the client means the request that was recorded with this id."""
         return is_same_scalar(self._ids.get(_typed(recorded)), ours)
 
-    def bind_token(self, recorded: Any, ours: Any) -> None:
-        """Take note of the progress token that the client gave to a request."""
+    def bind_token(self, recorded: Any, ours: Any) -> bool:
+        """Take note of the progress token of a request; False when another has the same."""
+        others = (token for name, token in self._tokens.items() if name != _typed(recorded))
+        is_new = not any(is_same_scalar(token, ours) for token in others)
         self._tokens[_typed(recorded)] = ours
+        return is_new
 
     def is_text(self, recorded: str, ours: str) -> bool:
         """Whether a text says the same, but for ports and secrets; secrets are bound by it."""

@@ -226,6 +226,8 @@ class User:
             options["on_progress"] = lambda update: progress.append(_progress(update))
         if "timeout" in step:
             options["timeout"] = step["timeout"]
+        if "meta" in step:
+            options["meta"] = step["meta"]
         if "total" in step:
             options["max_timeout"] = step["total"]
         return (await self._client.call_tool(step["name"], step["arguments"], **options)).raw
@@ -264,6 +266,10 @@ class User:
 
     async def together(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
         await asyncio.gather(*map(self._do, step["steps"]))
+        return {}
+
+    async def pause(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
+        await asyncio.sleep(step["seconds"])
         return {}
 
     async def wait_for(self, step: Mapping[str, Any], progress: list[Any]) -> Any:

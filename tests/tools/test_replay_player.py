@@ -64,6 +64,17 @@ def test_a_cancellation_has_to_mean_the_same_request() -> None:
     assert compared(recorded, ours, names) == ["params.requestId is 8, recorded was 0"]
 
 
+def test_a_progress_token_is_that_of_one_request() -> None:
+    names = Names()
+    for recorded, ours in ((0, 7), (0, 7), (1, 8)):  # the second time it is sent again
+        assert names.bind_token(recorded, ours)
+    assert compared(
+        call(2, name="a", _meta={"progressToken": 2}),
+        call(9, name="a", _meta={"progressToken": 8}),
+        names,
+    ) == ["params._meta.progressToken 8 is that of another request"]
+
+
 def test_a_secret_is_the_same_wherever_it_comes() -> None:
     names = Names({50000: 4321})
     assert names.is_text("Bearer redacted-1", "Bearer mine")

@@ -129,6 +129,7 @@ CALLS = (
         transports=("stdio", "http"),
         steps=({**call("tick", seconds=3, progress=True), "timeout": 2.5},),
     ),
+    Script("metadata", "sdk1", steps=({**STILL_THERE, "meta": {"example.com/trace": [1, {}]}},)),
     Script(
         "no-more-patience",
         "sdk1",
@@ -357,6 +358,8 @@ HTTP = (
     ),
     Script("tour", "sdk1-closing", transports=("http",), steps=SHORT_TOUR),
     Script("tour", "sdk1-cookies", transports=("http",), steps=SHORT_TOUR),
+    Script("tour", "sdk1-crumbs", transports=("http",), steps=SHORT_TOUR),
+    Script("tour", "sdk1-chatty", transports=("http", "sse"), steps=SHORT_TOUR),
     Script("lists", "sdk1-busy", transports=("http",), steps=({"do": "list_tools"}, STILL_THERE)),
     Script(
         "calls",

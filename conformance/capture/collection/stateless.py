@@ -21,6 +21,7 @@ ANSWERS = {
     "roots": [FOLDER],
 }
 
+STATES = ("ask_without_state", "ask_with_empty_state", "wait")
 HELLO = call("echo", text="hello")
 
 OWN_TOUR = (
@@ -127,6 +128,25 @@ OWN = (
     ),
     Script("undeclared", "sdk2", (call("ask_user"), call("ask_model"))),
     Script("rounds", "sdk2-insatiable", (call("ask_forever"), HELLO), client=ANSWERS),
+    Script("states", "sdk2-insatiable", tuple(map(call, STATES)), client=ANSWERS),
+    Script("metadata", "sdk2", ({**HELLO, "meta": {"example.com/trace": [1, {}]}},)),
+    Script(
+        "odd-headers",
+        "sdk2",
+        (
+            {"do": "list_tools"},
+            call("query", sql="select", region="=?base64?Zm9v?="),
+            call("query", sql="select", region="", limit=0),
+            call("query", sql="select", region="a\tb"),
+        ),
+        ("http",),
+    ),
+    Script(
+        "lists",
+        "sdk2-stale",
+        ({"do": "list_tools"}, {"do": "pause", "seconds": 0.5}, {"do": "list_tools"}),
+        ("http",),
+    ),
     Script(
         "calls",
         "sdk2-crowded",

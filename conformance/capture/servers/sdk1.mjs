@@ -10,6 +10,8 @@
 //   stateless   HTTP without a session, and without GET and DELETE
 //   closing     HTTP closes the connection after each response, and says so
 //   cookies     HTTP gives a cookie, and wants it back
+//   crumbs      HTTP gives a cookie, and takes it away with the next response
+//   chatty      event streams have comments, other fields, and events that are no messages
 //   busy        HTTP is busy now and then: 503 and Retry-After, before anything has run
 //   crowded     the same for calls of tools, of which the first is refused by 503 and by 429
 //   odd-case    HTTP writes the names of headers in odd case
@@ -68,6 +70,23 @@ function refuse(response, status, code, message) {
   response.end(JSON.stringify({ jsonrpc: "2.0", id: null, error: { code, message } }));
 }
 
+/** Say more on an event stream than messages, before the first one. */
+function chatter(response) {
+  const data = { jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: 1 } };
+  const said = `: a comment\n\nevent: heartbeat\nunknown: field\ndata: ${JSON.stringify(data)}\n\n`;
+  const head = response.writeHead.bind(response);
+  const isNoLength = ([name]) => name.toLowerCase() !== "content-length";
+  response.writeHead = (status, headers = {}) =>
+    head(status, Object.fromEntries(Object.entries(headers).filter(isNoLength)));
+  const write = response.write.bind(response);
+  response.write = (chunk) => {
+    response.write = write;
+    const text = Buffer.from(chunk).toString();
+    // What has no type is a message.
+    return write(text.startsWith("event:") ? said + text.replace("event: message\n", "") : text);
+  };
+}
+
 /** Have the names of a response's headers written in odd case. */
 function writeOddly(response) {
   const write = response.writeHead.bind(response);
@@ -112,6 +131,11 @@ async function serveHttp() {
       response.setHeader("retry-after", "1");
       return refuse(response, refusals.shift(), -32000, "Busy");
     }
+    if (variant === "crumbs") {
+      const lasts = body?.method === "initialize" ? "HttpOnly" : "Max-Age=0";
+      response.setHeader("set-cookie", `visitor=known; ${lasts}`);
+    }
+    if (variant === "chatty") chatter(response);
     if (variant === "odd-case") writeOddly(response);
     if (variant === "silent") return body.id === undefined && response.writeHead(202).end();
     const id = request.headers["mcp-session-id"];
@@ -135,6 +159,7 @@ async function serveSse() {
     if (variant?.startsWith("refused-") && request.method === "POST" && !url.search)
       return refuse(response, Number(variant.slice(8)), -32000, "Not here");
     if (request.method === "GET") {
+      if (variant === "chatty") chatter(response);
       const transport = new SSEServerTransport("/messages", response);
       transports.set(transport.sessionId, transport);
       return newServer({}).connect(transport);

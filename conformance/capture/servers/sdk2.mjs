@@ -5,7 +5,8 @@
 //   sse     every answer of HTTP is an event stream
 //   cached  lists and resources say how long they stay fresh
 //   crowded HTTP refuses the first call of a tool by 503 and by 429, with Retry-After
-//   insatiable  has a tool that asks for ever
+//   insatiable  has tools that ask without a state, with an empty one, for nothing, and for ever
+//   stale   lists stay fresh for a moment
 //   extended  declares an extension
 //   older   HTTP refuses the stateless era, and says which versions there are
 

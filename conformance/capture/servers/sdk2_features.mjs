@@ -133,6 +133,25 @@ function toolsOf({ inputRequired, ProtocolError }) {
         return inputRequired({ inputRequests: { [`${requestState}-time`]: who() }, requestState });
       },
     },
+    ask_without_state: {
+      call(_, { mcpReq }) {
+        if (mcpReq.inputResponses) return inWords(mcpReq.inputResponses);
+        return inputRequired({ inputRequests: { who: who() } });
+      },
+    },
+    ask_with_empty_state: {
+      call(_, { mcpReq }) {
+        if (mcpReq.inputResponses) return inWords(mcpReq.requestState());
+        return inputRequired({ inputRequests: { who: who() }, requestState: "" });
+      },
+    },
+    wait: {
+      description: "Asks for nothing but to be called again",
+      call(_, { mcpReq }) {
+        if (mcpReq.requestState() === "go on") return inWords(mcpReq.inputResponses ?? null);
+        return inputRequired({ requestState: "go on" });
+      },
+    },
     ask_forever: {
       call: () => inputRequired({ inputRequests: { model: model() }, requestState: "never enough" }),
     },
@@ -164,6 +183,8 @@ function tellingOf(server) {
   };
 }
 
+const RESTLESS = ["ask_without_state", "ask_with_empty_state", "wait", "ask_forever"];
+const stale = { ttlMs: 200, cacheScope: "public" };
 const fresh = { ttlMs: 60000, cacheScope: "public" };
 
 /** A server for one request or connection; `changed` tells listeners, unless it is this server. */
@@ -181,13 +202,14 @@ export function makeServer(sdk, variant, changed) {
         ...(variant === "extended" && { extensions: { "com.example/theirs": { level: 2 } } }),
       },
       instructions: "Call whatever you like.",
+      ...(variant === "stale" && { cacheHints: { "tools/list": stale } }),
       ...(variant === "cached" && {
         cacheHints: { "tools/list": fresh, "resources/list": fresh, "resources/read": fresh },
       }),
     },
   );
   const tools = toolsOf(sdk);
-  if (variant !== "insatiable") delete tools.ask_forever;
+  if (variant !== "insatiable") for (const name of RESTLESS) delete tools[name];
   const on = (method, handler) => server.setRequestHandler(method, handler);
   const context = { changed: changed ?? tellingOf(server) };
 

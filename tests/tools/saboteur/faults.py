@@ -98,6 +98,11 @@ VISIBLE = _faults(
         ],
         "protocol.negotiation": [
             (
+                "an empty state is no state",
+                'return result.get("requestState") is not None',
+                'return bool(result.get("requestState"))',
+            ),
+            (
                 "a cancellation names nothing",
                 '{"requestId": request_id, "reason": reason}',
                 '{"id": request_id, "reason": reason}',
@@ -110,6 +115,11 @@ VISIBLE = _faults(
             ("the input is not sent", 'retry["inputResponses"] = responses', "pass"),
         ],
         "client.connection.session": [
+            (
+                "progress tokens are all the same",
+                '"progressToken": pending.id}',
+                '"progressToken": 1}',
+            ),
             ("no progress is asked for", 'params = {**(params or {}), "_meta": meta}', "pass"),
             ("the server cannot cancel", 'self._answering.cancel(params.get("requestId"))', "pass"),
         ],
@@ -141,11 +151,12 @@ VISIBLE = _faults(
             ("no cookie is sent back", "if origin == url.origin and name not in named", "if False")
         ],
         "protocol.caching": [
+            ("a lifetime is in seconds", "* 1000) / 1000", "* 1000)"),
             (
                 "a change leaves what is fresh",
                 '"notifications/resources/list_changed": ("resources/list", "resources/templates/list"),',
                 "",
-            )
+            ),
         ],
         "client.answers.answerers": [
             ("a refused sampling has another code", "_REJECTED = -1", "_REJECTED = -32603"),
@@ -163,6 +174,11 @@ VISIBLE = _faults(
             ),
         ],
         "transports.event_stream": [
+            (
+                "events of any type are messages",
+                'elif event.data and event.event == "message" and not',
+                "elif event.data and not",
+            ),
             (
                 "retry: is not obeyed",
                 "return max(self._retry / 1000, _MIN_DELAY)",
@@ -183,7 +199,12 @@ VISIBLE = _faults(
         "transports.connected": [("lines are not ended", 'message + b"\\n"', "message")],
         "jsonrpc.correlator": [("progress postpones nothing", "if pending.idle:", "if False:")],
         "client.connection.connection": [
-            ("every page is the first", 'params = {"cursor": cursor}', "params = {}")
+            (
+                "a list that is begun anew has all of both",
+                "items, params, seen, is_first_try = [], {}, set(), False",
+                "params, seen, is_first_try = {}, set(), False",
+            ),
+            ("every page is the first", 'params = {"cursor": cursor}', "params = {}"),
         ],
         "auth.obtaining": [
             (
@@ -233,6 +254,41 @@ VISIBLE = _faults(
                 "pass",
             ),
             ("no subprotocol is offered", '("Sec-WebSocket-Protocol", _SUBPROTOCOL),', ""),
+        ],
+        "client.connection.call_recovery": [
+            (
+                "a busy server is asked again at once",
+                "            await asyncio.sleep(delay)\n            try:",
+                "            await asyncio.sleep(0)\n            try:",
+            ),
+        ],
+        "client.requests": [
+            (
+                "the metadata of the caller is lost",
+                '    return {**(params or {}), "_meta": dict(meta)}',
+                "    return {**(params or {})}",
+            ),
+        ],
+        "framing.sse": [
+            (
+                "the type of an event lasts",
+                '        self._event = ""\n        self._dropping = False\n',
+                "        self._dropping = False\n",
+            ),
+        ],
+        "net.http": [
+            (
+                "a redirect leads anywhere",
+                "return url if url.origin == self._request.url.origin else None",
+                "return url",
+            ),
+        ],
+        "protocol.header_parameters": [
+            (
+                "what looks encoded is sent as it is",
+                'value.startswith("=?base64?") and value.endswith("?=")',
+                "False",
+            ),
         ],
     }
 )
