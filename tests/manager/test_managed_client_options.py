@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from mcpclient import ServerConfig
+from mcpclient import Sandbox, ServerConfig, ServerLimits
 from mcpclient.client.connection.targets import runs_here
 from mcpclient.manager.managed_client import options_for
 from tests.manager.fleet import Member
@@ -40,3 +41,31 @@ def test_a_servers_own_options_count_more() -> None:
     own = ServerConfig("a", target="npx x", options={"timeout": 60, "env": {}}, trusted=True)
     options = options_for(own, SHARED)
     assert (options["timeout"], options["env"], options["trusted"]) == (60, {}, True)
+
+
+def test_an_entry_cannot_loosen_what_is_shared() -> None:
+    """F-MANY-19, F-AUDIT-1: both logs get a line, and of two limits the stricter one counts."""
+    own = {"audit": "own.jsonl", "limits": ServerLimits(at_once=2, per_minute=60)}
+    shared = {"audit": "all.jsonl", "limits": ServerLimits(per_minute=6)}
+    options = options_for(ServerConfig("a", target="npx x", options=own), shared)
+    assert options["audit"] == ("all.jsonl", "own.jsonl")
+    assert options["limits"] == ServerLimits(at_once=2, per_minute=6)
+
+
+BEST = Sandbox(network=True, best_effort=True)
+
+
+@pytest.mark.parametrize(
+    ("own", "shared", "used"),
+    [
+        ("required", BEST, replace(BEST, best_effort=False)),
+        (BEST, "required", replace(BEST, best_effort=False)),
+        ("required", None, "required"),
+        (BEST, None, BEST),
+    ],
+)
+def test_a_sandbox_that_is_required_is_no_mere_attempt(own: Any, shared: Any, used: Any) -> None:
+    """F-BOX-1: whether the entry says so, by a policy, or all servers need one."""
+    common = {} if shared is None else {"sandbox": shared}
+    options = options_for(ServerConfig("a", target="npx x", options={"sandbox": own}), common)
+    assert options["sandbox"] == used

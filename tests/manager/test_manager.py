@@ -365,9 +365,11 @@ def test_no_server_takes_a_name_in_the_next_run(tmp_path: Path) -> None:
     assert seen[4] == {"pay_2": ("evil", "pay")}
 
 
-async def test_what_is_not_approved_takes_no_label() -> None:
-    """F-SAFE-4: an entry of a project's file that nobody has agreed to renames nothing."""
-    theirs = ServerConfig("my_server", target=Member("x"), state="needs_approval")
+@pytest.mark.parametrize("standing", [{"state": "needs_approval"}, {"scope": "project"}])
+async def test_what_is_less_the_users_own_takes_no_label(standing: Any) -> None:
+    """F-SAFE-4: an entry of a project's file, agreed to or not, renames none of the user's."""
+    theirs = ServerConfig("my_server", target=Member("y"), **standing)
     servers = {"my_server": theirs, "my.server": Member("x")}
     async with Manager(servers) as manager:
-        assert [each.name for each in manager.tools] == ["my_server__x"]
+        assert "my_server__x" in [each.name for each in manager.tools]
+        assert "my_server__y" not in [each.name for each in manager.tools]

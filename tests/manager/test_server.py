@@ -24,6 +24,7 @@ from mcpclient.errors import (
     RegistrationRequired,
 )
 from mcpclient.manager import server as module
+from mcpclient.net.chained_log import read_log
 from mcpclient.net.login.storage import memory_of
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
@@ -579,6 +580,30 @@ async def test_who_is_not_allowed_says_why() -> None:
         told_again = str((await manager.connect("bad")).error)
         assert (told_again, statuses(manager)["bad"]) == (found["bad"], "denied")
         assert (statuses(manager)["off"], denied.attempts) == ("connected", 0)
+
+
+async def test_what_is_asked_of_a_server_that_is_not_there_is_audited(tmp_path: Path) -> None:
+    """F-AUDIT-1: a start that is refused, and calls that never had a client."""
+    path = tmp_path / "calls.jsonl"
+    denied = ServerConfig("bad", target=Member("x"), state="denied", reason="no gambling")
+    async with Manager({"bad": denied, "off": Member("y")}, audit=path) as manager:
+        await manager.connect("bad")
+        await manager.disconnect("off")
+        for asked in (
+            manager.read_resource("mem://1", server="off"),
+            manager.get_prompt("off:p"),
+            manager.call_tool("bad__x"),
+        ):
+            with pytest.raises(mcpclient.ServerUnavailable):
+                await asked
+    refused = [line.record for line in read_log(path) if line.record["decision"] == "refused"]
+    assert [(each["server"], each.get("method", each["kind"]), each["by"]) for each in refused] == [
+        ("bad", "start", "policy"),
+        ("off", "resources/read", "connection"),
+        ("off", "prompts/get", "connection"),
+        ("bad", "tools/call", "policy"),
+    ]
+    assert refused[0]["reason"] == "server 'bad' is denied: no gambling"
 
 
 async def test_a_server_that_is_closed_while_its_configuration_changes_leaves_no_connection() -> (

@@ -20,7 +20,7 @@ class FakeConnection:
 
     def __init__(self) -> None:
         self.paused = False
-        self.aborted = False
+        self.aborted = self.held = False
         self.writes: list[bytes] = []
 
     def write(self, data: bytes | memoryview) -> None:
@@ -30,7 +30,7 @@ class FakeConnection:
         self.aborted = True
 
     def hold(self, *, is_held: bool) -> None:
-        raise AssertionError("nobody holds this connection")
+        self.held = is_held
 
 
 class FakeTransport(ConnectedTransport):
@@ -155,9 +155,18 @@ async def test_closing_writes_what_is_queued() -> None:
     assert not receiver.lost
 
 
+async def test_a_connection_is_held_where_there_is_one() -> None:
+    """F-BRIDGE-1: nothing is read from it until it is let go."""
+    transport, connection, _ = await opened()
+    for is_held in (True, False):
+        transport.hold(is_held=is_held)
+        assert connection.held is is_held
+
+
 async def test_a_transport_that_was_never_open() -> None:
     """F-LIFE-5: closing and aborting do nothing; there is nothing to send to."""
     transport = FakeTransport(None)
+    transport.hold(is_held=True)
     with pytest.raises(ConnectionLost, match="there is no connection to fake"):
         transport.send(call(1))
     assert transport.abandon(call(1)) is Abandoned.STILL_OPEN

@@ -286,6 +286,26 @@ async def test_the_rest_of_a_stream_is_drained_but_not_for_ever() -> None:
         assert not inbox.failures
 
 
+async def test_nothing_is_read_while_it_is_held() -> None:
+    """F-BRIDGE-1: else what a slow host does not read would pile up here."""
+
+    async def stream(request: Request, answer: Answer) -> None:
+        answer.stream()
+        answer.event({"jsonrpc": "2.0", "method": "vendor/first"})
+        await asyncio.sleep(2)
+        answer.event(result(request))
+        answer.end()
+
+    async with opened({"POST /mcp": stream}) as (transport, inbox, _):
+        await post(transport, call(1, "echo"))
+        await inbox.until(lambda: inbox.messages)
+        transport.hold(is_held=True)
+        await asyncio.sleep(10)
+        assert inbox.notifications() == ["vendor/first"] and len(inbox.messages) == 1
+        transport.hold(is_held=False)
+        assert await inbox.text_of(1) == "fine"
+
+
 async def test_a_drained_connection_is_used_again() -> None:
     """F-HTTP-3, F-WIRE-5"""
     async with opened(endpoint(json=False)) as (transport, inbox, server):

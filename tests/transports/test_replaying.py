@@ -523,6 +523,13 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
         Recording(tmp_path / "x.jsonl")
 
 
+def test_it_is_named_after_its_file(taped: Taped) -> None:
+    """F-SHOW-8: among the clients of a program."""
+    taped.record(McpServer("handshake"), greet)
+    recording = Recording(taped.path)
+    assert (recording.name, recording.description) == ("replay", str(taped.path))
+
+
 def test_a_session_over_websocket_is_the_same_again(taped: Taped) -> None:
     """F-SHOW-8, F-AUTH-12: its opening is in the trace, and no part of what is played."""
     server = McpServer("stateless")
