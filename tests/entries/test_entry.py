@@ -144,7 +144,8 @@ def test_everything_else_of_a_url() -> None:
     assert entry.headers == {"A": "b", "C": "${env:D}", "Authorization": "Bearer ${env:T}"}
     assert entry.oauth == {"clientId": "c"}
     assert read({"url": "https://x", "oauth": {"enabled": False}})[0].oauth is None
-    assert read({"url": "https://x", "oauth": False})[0].oauth is None
+    for nothing in (False, ""):
+        assert read({"url": "https://x", "oauth": nothing})[0].oauth is None
     assert read({"url": "https://x", "auth": True})[0].oauth == {}
 
 
