@@ -188,7 +188,7 @@ def open_log(path: str) -> int:
     descriptor = open_regular(real, flags)
     try:
         _check_owner(os.fstat(descriptor))
-        make_private(real)
+        make_private(real, descriptor)  # another process may have rotated it
     except BaseException:
         os.close(descriptor)
         raise

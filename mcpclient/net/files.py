@@ -103,8 +103,10 @@ def write_file(path: str | os.PathLike[str], content: bytes) -> None:
         file.write(content)
 
 
-def make_private(path: str | os.PathLike[str]) -> None:
+def make_private(path: str | os.PathLike[str], descriptor: int | None = None) -> None:
     """Give a file mode 0600: only its owner may read it. Raises `OSError` if it is another's.
+
+    ``descriptor``: of the file, if it is open, since its path may be another file's by now.
 
     On Windows the administrators and the system keep their rights; where the file system has no
     permissions, such as on a memory stick, nothing happens.
@@ -112,7 +114,7 @@ def make_private(path: str | os.PathLike[str]) -> None:
     if sys.platform == "win32":
         take_from_others(os.fspath(path), windows_calls())
     else:
-        os.chmod(path, 0o600)
+        os.chmod(path if descriptor is None else descriptor, 0o600)
 
 
 def make_private_folder(folder: Path) -> None:

@@ -13,11 +13,13 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpclient.net import chained_log
 from mcpclient.net.chained_log import ChainedLog, log_at, open_log, read_log, verify_log
+from mcpclient.net.files import make_private
 
 LARGE = 1 << 30
 TOP = str(Path(chained_log.__file__).parents[2])
@@ -228,17 +230,33 @@ def test_a_log_that_cannot_be_rotated_grows(path: Path, monkeypatch: pytest.Monk
     assert verify_log(path).lines == 10
 
 
+@pytest.mark.needs_posix
+def test_a_log_that_is_rotated_as_it_is_opened(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-AUDIT-1: by another process; no line fails."""
+    filled(path, 1)
+
+    def rotated(*arguments: Any) -> None:
+        monkeypatch.undo()
+        os.rename(path, f"{path}.1")
+        make_private(*arguments)
+
+    monkeypatch.setattr(chained_log, "make_private", rotated)
+    filled(path, 1)
+    assert (verify_log(path).lines, verify_log(path).fault) == (2, "")
+
+
 MANY = """
 import os, sys
 sys.path.insert(0, sys.argv[2])
-from mcpclient.net.chained_log import ChainedLog
-log = ChainedLog(sys.argv[1], int(sys.argv[3]))
+from mcpclient.net import chained_log
+chained_log._LOCK_LIMIT = 60.0
+log = chained_log.ChainedLog(sys.argv[1], int(sys.argv[3]))
 for number in range(40):
     log.append({"name": f"{os.getpid()}-{number}"})
 """
 
 
-@pytest.mark.parametrize("max_size", [LARGE, 4000])
+@pytest.mark.parametrize("max_size", [LARGE, 600])
 def test_many_processes_write_one_chain(path: Path, max_size: int) -> None:
     """F-AUDIT-1: no line is lost, and each process's lines have their order."""
     command = [sys.executable, "-c", MANY, str(path), TOP, str(max_size)]
