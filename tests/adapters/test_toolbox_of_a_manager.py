@@ -85,7 +85,10 @@ async def test_patterns_are_about_the_server_and_the_tool() -> None:
 
 
 async def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
-    """F-SAFE-4: such as one of the names that a model sees."""
+    """F-SAFE-4: such as one of the names that a model sees; where there is no tool, none can."""
+    async with connect_all({"empty": Member()}) as manager:
+        assert not manager.toolbox("openai_responses").tools
+    assert "a pattern is" not in caplog.text
     async with connect_all({"bank": Member("pay")}) as manager:
         assert not manager.toolbox("openai_responses", include=["bank__*"]).tools
     assert "a pattern is server/tool" in caplog.text
