@@ -135,7 +135,7 @@ def _reference(resource: Mapping[str, Any]) -> str:
 
 
 def _media(data: bytes, said: str, name: str = "") -> Part:
-    media_type = media_type_of(data, said)
+    media_type = without_surrogates(media_type_of(data, said))
     if _TEXT_TYPE.fullmatch(media_type):
         return data.decode("utf-8", "replace")
     return Media(media_type, data, without_surrogates(name))

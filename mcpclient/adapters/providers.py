@@ -11,6 +11,7 @@ from ..lazy import answerers as answers
 from ..protocol.sampling import SamplingRequest
 from ..suggestions import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
+from .limits import without_surrogates
 from .model_api import Provider
 
 PROVIDERS: Mapping[str, Provider] = {
@@ -53,7 +54,7 @@ def sampling_model(
     adapter = provider_of(provider)
 
     async def answer(request: SamplingRequest) -> object:
-        response = create(**adapter.request(request, model))
+        response = create(**without_surrogates(adapter.request(request, model)))
         if inspect.isawaitable(response):
             response = await response
         if response is None:

@@ -64,7 +64,11 @@ OUTCOMES: dict[str, Outcome] = {
     "a bare resource": _result(_embedded()),
     "a link": _result({"type": "resource_link", "uri": "memo://1", "name": "m"}),
     "unknown": _result({"type": "hologram", "depth": 3}),
-    "half a pair": _result(_text("a \ud800 b"), structuredContent={"k\udfff": "\ud800"}),
+    "half a pair": _result(
+        _text("a \ud800 b"),
+        _binary("image", b"x", "\ud800"),
+        structuredContent={"k\udfff": "\ud800"},
+    ),
     "long": _result(_text("x" * 200_000)),
 }
 

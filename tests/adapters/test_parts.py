@@ -44,7 +44,14 @@ def texts(name: str) -> list[str]:
         ("a bare resource", ["[resource file:///a/b.pdf]"]),
         ("a link", ['[resource memo://1, name "m"]']),
         ("unknown", ['{"type": "hologram", "depth": 3}']),
-        ("half a pair", ['a \ufffd b\n{"k\ufffd": "\ufffd"}']),
+        (
+            "half a pair",
+            [
+                "a \ufffd b\n"
+                "[document, \ufffd, 1 bytes: the model does not accept this type here]\n"
+                '{"k\ufffd": "\ufffd"}'
+            ],
+        ),
         (
             "an embedded archive",
             [

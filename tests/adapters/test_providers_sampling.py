@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -191,3 +192,18 @@ def test_what_the_server_asks_for(provider: str, expected: dict[str, Any]) -> No
         }
     if provider == "bedrock":
         assert "toolConfig" not in seen
+
+
+@pytest.mark.parametrize("provider", APIS)
+def test_half_a_pair_of_surrogates_spoils_no_request(provider: str) -> None:
+    """F-API-11: nor does one in the arguments of a call that the conversation has."""
+    seen: dict[str, Any] = {}
+    option = sampling_model(provider, "m", lambda **request: seen.update(request))
+    use = {"type": "tool_use", "id": "c", "name": "look.up", "input": {"k\udfff": "\ud800"}}
+    said = {"type": "tool_result", "toolUseId": "c", "content": []}
+    messages = [{"role": "assistant", "content": use}, {"role": "user", "content": said}]
+    asked = {"messages": messages, "systemPrompt": "\ud800", "tools": [LOOK]}
+    with pytest.raises(HandlerFailed):
+        asyncio.run(SamplingAnswerer(option).answer({**PARAMS, **asked}, "server"))
+    written = json.dumps(seen, ensure_ascii=False)
+    assert "\ufffd" in written and written.isprintable()
