@@ -35,6 +35,7 @@ KINDS = {
     r"C:\Users\u\AppData\Roaming\Block\goose\config\config.yaml": ("goose", "extensions"),
     "/p/servers.json": ("mcpclient", "mcpServers"),
     "notmcp_config.json": ("mcpclient", "mcpServers"),
+    "/p/my.cursor/mcp.json": ("mcpclient", "mcpServers"),
 }
 
 
@@ -43,6 +44,51 @@ def test_a_file_is_known_by_its_name(path: str, expected: tuple[str, str]) -> No
     """F-MANY-7"""
     kind = kind_of(path)
     assert (kind.application, ".".join(kind.key)) == expected
+
+
+SETTINGS = [
+    ".vscode/settings.json",
+    "Code/User/settings.json",
+    "x.code-workspace",
+    ".amp/settings.json",
+    "amp/settings.json",
+    ".augment/settings.json",
+    "opencode.json",
+    "opencode.jsonc",
+    "claude_desktop_config.json",
+    ".claude.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".claude-plugin/plugin.json",
+    ".codex-plugin/plugin.json",
+    ".gemini/settings.json",
+    "gemini-extension.json",
+    ".qwen/settings.json",
+    ".codex/config.toml",
+    "config.toml",
+    ".zed/settings.json",
+    "zed/settings.json",
+    ".crush.json",
+    "crush.json",
+    "goose/config.yaml",
+    "goose/config/config.yaml",
+    "x.yaml",
+    "x.yml",
+]
+SERVERS = [
+    ".mcp.json",
+    ".vscode/mcp.json",
+    ".cursor/mcp.json",
+    ".roo/mcp.json",
+    "mcp_config.json",
+    "x.json",
+]
+
+
+def test_a_file_of_settings_may_have_no_servers() -> None:
+    """F-MANY-7: others are there for nothing else."""
+    assert [path for path in SETTINGS if not kind_of(f"/h/{path}").settings] == []
+    assert [path for path in SERVERS if kind_of(f"/h/{path}").settings] == []
 
 
 ENTRY = {"a": {"command": "x"}}

@@ -159,7 +159,7 @@ MAKERS: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, Any]]] = {
             remotes=[
                 {
                     "type": "streamable-http",
-                    "url": "https://mcp.maker.example/mcp",
+                    "url": "https://mcp.maker.example/{key}",
                     "headers": [
                         {
                             "name": "Authorization",
@@ -175,9 +175,9 @@ MAKERS: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, Any]]] = {
         {},
         {
             "type": "http",
-            "url": "https://mcp.maker.example/mcp",
+            "url": "https://mcp.maker.example/${input:key}",
             "headers": {"Authorization": "Bearer ${input:maker_token}", "X-Region": "eu-west-1"},
-            "inputs": [asked("maker_token", password=True)],
+            "inputs": [asked("key", password=True), asked("maker_token", password=True)],
         },
     ),
     "a URL for each tenant": (
