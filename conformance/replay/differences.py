@@ -236,7 +236,7 @@ DIFFERENCES = (
     Difference(
         "changes of roots in the stateless era",
         sessions="*/sdk2-asks-2026-07-28* */sdk2-declines-2026-07-28* */sdk2-query-2026-07-28-by-* "
-        "*/sdk2-insatiable-*-2026-07-28",
+        "*/sdk2-insatiable-*-2026-07-28*",
         texts=(r"clientCapabilities\.roots\.listChanged is nothing, recorded was true$",),
         reference="declares whatever its user declares",
         ours="declares roots without listChanged",
@@ -274,7 +274,7 @@ DIFFERENCES = (
         reference="encodes what is empty, and sends a tab as it is",
         ours="encodes what is not visible ASCII, and sends what is empty as it is",
         why="Streamable HTTP, Value Encoding (SEP-2243): a value with control characters MUST be "
-        "encoded; the official suite expects an empty value to be empty.",
+        "encoded. The official suite and the SDK in Python leave an empty value empty.",
     ),
     Difference(
         "the place of the end of a subscription",
