@@ -196,6 +196,30 @@ async def test_work_after_a_response_ends_with_the_transport() -> None:
     assert ended == ["done", "POST", "GET"]
 
 
+async def test_an_application_waits_for_a_client_that_does_not_read() -> None:
+    """F-API-24, F-BRIDGE-1: as for the socket of a slow peer."""
+    sent: list[bytes] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for piece in (b"one", b"two"):
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+            sent.append(piece)
+            await asyncio.sleep(2)
+        await send({"type": "http.response.body"})
+
+    client, sink = HttpClient(_Dialer(NetworkOptions(), app, {})), Sink()
+    client.request(HttpRequest("POST", URL, [], b""), sink)
+    await asyncio.sleep(1)
+    client.hold(is_held=True)
+    await asyncio.sleep(10)
+    assert sent == [b"one"]
+    client.hold(is_held=False)
+    await sink.done
+    assert b"".join(sink.pieces) == b"onetwo"
+    await client.close()
+
+
 # Lifespan
 
 

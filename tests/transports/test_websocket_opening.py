@@ -143,6 +143,15 @@ def test_a_refusal_keeps_status_headers_and_body(body_end: str) -> None:
     assert error.url.startswith("ws://127.0.0.1:")
 
 
+async def test_a_refusal_that_repeats_the_credentials_does_not_show_them() -> None:
+    """F-AUTH-12: as over HTTP."""
+    text = "HTTP/1.1 401 No\r\nContent-Length: 20\r\n\r\nbad: s3cret-token-17"
+    async with websocket_server(answer_with(text)) as url:
+        with pytest.raises(HttpError, match="bad: ") as caught:
+            await connect(url, {"Authorization": "Bearer s3cret-token-17"})
+    assert "s3cret" not in str(caught.value)
+
+
 def test_a_refusal_that_is_cut_short() -> None:
     """F-HTTP-7: what has come is shown."""
 
