@@ -337,17 +337,39 @@ async def test_three_timeouts_without_a_word_count_as_well() -> None:
 async def test_other_calls_in_flight_fail_with_the_reason() -> None:
     """F-MANY-5: no call is left without an outcome when the connection is given up."""
     member = flaky(RESET, RESET, RESET)
-    member.script.answers["tools/call"] = lambda params: None
+    for method in ("tools/call", "resources/read"):
+        member.script.answers[method] = lambda params: None
     async with Manager({"a": member}, timeout=None) as manager:
         member.failures, kept = [], member.failures
         waiting = asyncio.ensure_future(manager.call_tool("a__x"))
+        reading = asyncio.ensure_future(manager["a"].read_resource("mem://1"))
         await turns()
         member.failures = kept
         for _ in range(3):
             with pytest.raises(ConnectionLost):
                 await manager.call_tool("a__x")
-        with pytest.raises(ConnectionLost, match="connection reset"):
-            await waiting
+        for each in (waiting, reading):
+            with pytest.raises(ConnectionLost, match="connection reset"):
+                await each
+
+
+async def test_a_server_that_ends_while_its_tools_are_listed_is_not_connected() -> None:
+    """F-MANY-3, F-LIFE-7: nobody would notice any more that its connection is gone."""
+
+    losing: list[asyncio.Future[None]] = []
+
+    async def lose_soon() -> None:
+        await turns(12)  # the list has come, and its tools are being named
+        member.script.lose()
+
+    def list_tools(params: object) -> Any:
+        losing.append(asyncio.ensure_future(lose_soon()))
+        return {"tools": [tool(f"x{number}") for number in range(5000)]}
+
+    member = Member(answers={"tools/list": list_tools})
+    async with Manager({"a": member}) as manager:
+        assert statuses(manager) == {"a": "failed"}
+        assert "while the tools were listed" in str(manager.servers["a"].error)
 
 
 @pytest.mark.parametrize(

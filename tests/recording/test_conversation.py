@@ -305,6 +305,14 @@ def test_the_last_of_several_attempts_counts() -> None:
     assert told(call) == [{"n": 1}]
 
 
+def test_the_loss_of_an_earlier_attempt_is_no_end_of_a_later_one() -> None:
+    """F-SHOW-8: which the client has closed without an answer."""
+    lost = facts("note", "http-1", end="lost", error=LOST)
+    closed = facts("sent", "http-2", end="closed")
+    (call,) = read(post(1, ask(1)), lost, post(2, ask(1)), closed).calls
+    assert (call.steps, call.ended_at) == ([], None)
+
+
 def test_an_id_used_again_after_its_answer_is_another_call() -> None:
     calls = read(
         post(1, ask(1)), head(1, message=result(1)), post(2, ask(1)), head(2, message=result(1))
