@@ -19,8 +19,6 @@ from .definitions import Definition, RawCall, ToolCall, ToolDefinitions, read_ca
 from .limits import Limits, MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
 
-_ANY_MEDIA = MediaRules(takes_all=True)
-
 
 @dataclass(frozen=True)
 class AgentOutcome:
@@ -152,7 +150,7 @@ class AgentTool:
 
 def agent_outcome(outcome: Outcome, limits: Limits) -> AgentOutcome:
     """Return the outcome of a call as text and parts."""
-    made = prepared(outcome, limits, _ANY_MEDIA)
+    made = prepared(outcome, limits, MediaRules(takes_all=True))
     structured = outcome.structured if isinstance(outcome, CallToolResult) else None
     texts = [part if isinstance(part, str) else f"[{part.description}]" for part in made.parts]
     parts = [_part(part) for part in made.parts]

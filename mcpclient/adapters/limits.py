@@ -19,8 +19,6 @@ _logger = logger_for("mcpclient.adapters")
 
 # A larger result takes up much of a model's context.
 _MANY_TOKENS = 10_000
-# About four characters of English, and of most code, make one token.
-_CHARACTERS_PER_TOKEN = 4
 
 Overflow = Union[Literal["cut", "file"], Callable[[str], str]]
 
@@ -100,8 +98,8 @@ def _whereabouts(text: str, limits: Limits) -> str:
 
 
 def estimated_tokens(text: str) -> int:
-    """Return an estimate of a string's tokens: a quarter of its characters."""
-    return len(text) // _CHARACTERS_PER_TOKEN
+    """Return an estimate of a string's tokens: a quarter of its characters, as in English."""
+    return len(text) // 4
 
 
 def token_warning(text: str) -> str | None:

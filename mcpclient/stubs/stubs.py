@@ -202,13 +202,11 @@ def _template(text: str) -> ResourceTemplate:
     return ResourceTemplate({"uriTemplate": text, "name": text})
 
 
-_IMPORTED = frozenset(
-    {
-        *("annotations", "Any", "Literal", "NotRequired", "TYPE_CHECKING", "TypedDict", "Union"),
-        *("CallToolResult", "GetPromptResult", "ReadResourceResult"),
-        *("UNSET", "AsyncStub", "Stub", "Unset"),
-    }
-)
+_IMPORTED = {
+    *("annotations", "Any", "Literal", "NotRequired", "TYPE_CHECKING", "TypedDict", "Union"),
+    *("CallToolResult", "GetPromptResult", "ReadResourceResult"),
+    *("UNSET", "AsyncStub", "Stub", "Unset"),
+}
 
 
 @dataclass(frozen=True)
