@@ -90,7 +90,7 @@ PARTS: dict[str, Part] = {
     ),
     "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
     "inspector": Part("the inspector in a browser", ("inspector.",)),
-    "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks")),
+    "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks", "adapters.limits")),
     "bridge": Part(
         "a stdio server in front of another server",
         ("bridge.", "jsonrpc.verbatim"),

@@ -107,6 +107,13 @@ with sync.connect([sys.executable, {str(DEMO)!r}]) as client:
     assert done.stdout == "3 4\n", done.stderr
 
 
+def test_a_copy_of_the_command_line_calls_a_tool(tmp_path: Path) -> None:
+    """F-VEND-2: what a command imports on its first use is in the copy."""
+    copy_package(tmp_path / "acme" / "mcp", ("cli",))
+    done = run(tmp_path, "", "-m", "acme.mcp", "call", str(DEMO), "echo", "message=hi")
+    assert (done.stdout, done.stderr) == ("hi\n", "")
+
+
 LEFT_OUT = {
     'client.connect("https://example.com/mcp")': "http",
     'client.connect("wss://example.com/mcp")': "http",
