@@ -7,12 +7,14 @@ import json
 import signal
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from mcpclient.cli.configured import ask_for_input
 from mcpclient.cli.main import main
 from mcpclient.entries.variables import InputSpec
+from mcpclient.net.login.storage import kept_answer
 from mcpclient.net.login.terminal import Terminal
 from tests.cli import in_process
 from tests.cli.terminal import terminal
@@ -97,6 +99,25 @@ def test_a_password_is_read_without_showing_it(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("getpass.getpass", lambda prompt, stream: "s3cret")
     terminal = Terminal(io.StringIO(), io.StringIO())
     assert ask_for_input(InputSpec("key", password=True), terminal) == "s3cret"
+
+
+@pytest.mark.parametrize(
+    ("typed", "need", "kept"),
+    [("2", "required", "CET"), ("", "required", None), ("", "optional", "")],
+)
+def test_an_answer_is_kept(
+    typed: str,
+    need: Literal["required", "optional"],
+    kept: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-MANY-18: an empty one only where the input may stay empty."""
+    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
+    monkeypatch.setattr("builtins.input", lambda: typed)
+    spec = InputSpec("zone", choices=("UTC", "CET"), need=need, kept="s.zone")
+    assert ask_for_input(spec, Terminal(io.StringIO(), io.StringIO())) == (kept or None)
+    assert kept_answer("s.zone") == kept
 
 
 def test_where_nobody_can_be_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
