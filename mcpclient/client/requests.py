@@ -240,10 +240,17 @@ class Requests:
             self._caller.call_together, "tools/call", params, limits
         )
         strict = options.get("raise_on_error", False)
-        return [
-            await self._outcome(name, raw, raise_on_error=strict)
-            for (name, _), raw in zip(asked, answers)
-        ]
+        outcomes: list[ToolOutcome] = []
+        for (name, _), raw in zip(asked, answers):
+            if isinstance(raw, McpError):
+                outcomes.append(raw)
+                continue
+            try:
+                result = await self._listed.checked(name, raw, self._caller.refresh_tools)
+                outcomes.append(ToolError(name, result) if strict and result.is_error else result)
+            except McpError as error:  # it does not fit its schema
+                outcomes.append(error)
+        return outcomes
 
     def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
         """Whether calls need nothing but a request each."""
@@ -253,17 +260,6 @@ class Requests:
         if self._connection.options.tasks or not self._shares_batches:
             return False
         return self._listed.only_tasks.isdisjoint(name for name, _ in asked)
-
-    async def _outcome(
-        self, name: str, answer: dict[str, Any] | McpError, *, raise_on_error: bool
-    ) -> ToolOutcome:
-        if isinstance(answer, McpError):
-            return answer
-        try:
-            result = await self._listed.checked(name, answer, self._caller.refresh_tools)
-        except McpError as error:  # it does not fit its schema
-            return error
-        return ToolError(name, result) if raise_on_error and result.is_error else result
 
     def _request_tool(
         self,

@@ -30,6 +30,9 @@ _TELLING = 2.0
 # On Windows Ctrl-C does not interrupt waiting for a lock, so the wait is split into pieces.
 _PIECE = 0.1 if sys.platform == "win32" else -1
 
+# The first step of a coroutine needs no turn of the event loop, where Python can do without.
+_EAGERLY: dict[str, Any] = {"eager_start": True} if sys.version_info >= (3, 12) else {}
+
 
 class LoopThread:
     """A daemon thread that runs an event loop until `stop`.
@@ -208,7 +211,8 @@ class _Running:
 
     def start(self) -> None:
         """Start the coroutine; called in the loop."""
-        self._task = self._context.run(self._thread.loop.create_task, self._live())
+        make: Callable[..., asyncio.Task[Any]] = asyncio.Task
+        self._task = self._context.run(make, self._live(), loop=self._thread.loop, **_EAGERLY)
 
     async def _live(self) -> None:
         # The coroutine reports its outcome itself: a done callback would take another loop turn.
