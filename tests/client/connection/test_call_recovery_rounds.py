@@ -237,16 +237,20 @@ async def test_no_input_at_all_can_be_answered() -> None:
         assert await client._caller.answers({}) == {}
 
 
-@pytest.mark.parametrize("method", ["resources/read", "prompts/get"])
-async def test_the_other_requests_that_may_ask(method: str) -> None:
-    """F-API-12."""
+@pytest.mark.parametrize(
+    ("method", "ask"),
+    [
+        ("resources/read", lambda client: client.read_resource("file:///x")),
+        ("prompts/get", lambda client: client.get_prompt("p")),
+        ("prompts/get", lambda client: client.request("prompts/get")),
+    ],
+)
+async def test_the_other_requests_that_may_ask(method: str, ask: Any) -> None:
+    """F-API-12: also one that was made without params."""
     results = [asking(inputRequests={"q": FORM}), {"contents": [], "messages": []}]
     server = ScriptedServer({method: lambda params: results.pop(0)})
     async with server.client(elicitation=lambda request: True) as client:
-        if method == "prompts/get":
-            await client.get_prompt("p")
-        else:
-            await client.read_resource("file:///x")
+        await ask(client)
         assert "inputResponses" in server.sent(method)[1]
 
 

@@ -19,6 +19,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.connection.test_connection import http, methods, stall, use
 from tests.net.peers import serve
@@ -119,6 +120,30 @@ async def test_a_server_that_lives_is_not_started_again() -> None:
     async with Client(InProcessTransport(serve)) as client:
         await use(client)
     assert len(starts) == 1
+
+
+class Breaking(InProcessTransport):
+    """Ends at each request: at the probe as a WebSocket does at a frame that breaks the rules."""
+
+    def send(self, outgoing: Outgoing) -> None:
+        is_probe = outgoing.message["method"] == "server/discover"
+        assert self._receiver is not None
+        error = ProtocolViolation("a bad frame") if is_probe else ConnectionLost("gone")
+        self._receiver.connection_lost(error)
+
+
+async def test_a_connection_that_ends_again_is_not_made_a_third_time() -> None:
+    """F-LIFE-3: after the probe, and then at ``initialize``."""
+    starts: list[ServerEnd] = []
+
+    async def serve(end: ServerEnd) -> None:
+        starts.append(end)
+        async for _ in end:
+            pass
+
+    with pytest.raises(ConnectionLost, match="gone"):
+        await Client(Breaking(serve))
+    assert len(starts) == 2
 
 
 async def test_one_url_is_enough_for_a_legacy_server() -> None:
