@@ -301,6 +301,11 @@ CONFIGURATIONS = {
         "gitt",
         "mean 'git'?",
     ),
+    "a name that is misspelled, and another fault": (
+        '{"mcpServers": {}, "mcpServers": {"git": {"command": "y"}}}',
+        "gitt",
+        "mean 'git'?",
+    ),
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
+from tests.cli.in_process import Terminal
 from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 
@@ -100,6 +101,17 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
         "needs_approval",
         "project",
     )
+
+
+def test_what_the_user_adds_needs_no_approval(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-MANY-7: in a terminal, where the user has just written it."""
+    monkeypatch.setattr(sys, "stdin", Terminal())
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stderr", Terminal())
+        add_demo(capsys)
+    assert "echo" in run(capsys, "tools", "demo")[0]
 
 
 def test_all_that_a_server_would_start_with_is_shown(capsys: Capture) -> None:
