@@ -26,12 +26,10 @@ _SECRET_FIELDS = frozenset(
     }
 )
 
-
 Form = Sequence[tuple[str, str]]
 
 Keep = Callable[["Grant"], Flow[None]]
 """A function that stores a grant directly after the server's response."""
-
 
 Terms = TypeVar("Terms", bound="GrantTerms")
 

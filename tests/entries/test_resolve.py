@@ -36,11 +36,15 @@ def read(path: str) -> str:
     return FILES[path]
 
 
-def resolved(raw: dict[str, Any]) -> tuple[tuple[Any, dict[str, Any]], list[str]]:
+def resolved(
+    raw: dict[str, Any], hints: list[str] | None = None
+) -> tuple[tuple[Any, dict[str, Any]], list[str]]:
     told: list[str] = []
 
     def report(message: str, *path: str | int, hint: str = "") -> None:
         told.append(f"{'.'.join(map(str, path))}: {message}")
+        if hints is not None:
+            hints.append(hint)
 
     entry = read_entry("a", raw, APPLICATIONS["mcpclient"], report)
     variables = Variables(ENVIRON, Inputs(None, None), {"userHome": "/h"}, read)
@@ -69,10 +73,20 @@ def test_what_has_no_value_is_told_once_and_not_sent() -> None:
     found, told = resolved({"command": "x", "args": ["--t=${T}${T}"], "env": {"B": "${T}"}})
     assert found == (["x", "--t="], {})
     assert told == ["args: ${T} has no value", "env.B: ${T} has no value, so B is left out"]
-    found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${T}"}})
+    found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${H}"}})
     assert found == ("https://x/?k=", {"headers": {}})
-    assert found[1]["headers"].missing == ("${T}",)
-    assert told == ["url: ${T} has no value", "headers.A: ${T} has no value, so A is left out"]
+    assert found[1]["headers"].missing == ("${H}",)
+    assert told == ["url: ${T} has no value", "headers.A: ${H} has no value, so A is left out"]
+
+
+def test_how_a_value_can_be_given_is_told() -> None:
+    """F-MANY-8: in the environment, or as an input."""
+    hints: list[str] = []
+    resolved({"command": "x", "args": ["${T}", "${input:i}"]}, hints)
+    assert hints == [
+        "set it, or give a default",
+        "it is asked for on a terminal; give a default, or inputs= in code",
+    ]
 
 
 def test_what_a_shell_reads_stays() -> None:

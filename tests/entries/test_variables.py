@@ -136,7 +136,7 @@ def test_inputs_are_asked_for_once() -> None:
     assert found.expand("${input:level}${input:other}").missing == ("${input:other}",)
     assert [spec.id for spec in seen] == ["token", "size", "level", "other"]
     assert seen[0] == InputSpec("token", "A token", "promptString", password=True)
-    assert seen[1].choices == ("s", "l")
+    assert (seen[1].choices, seen[1].description) == (("s", "l"), "")
 
 
 def test_inputs_that_are_given() -> None:

@@ -125,6 +125,7 @@ def test_messages_that_break_the_rules(messages: object, reason: str) -> None:
 
 def test_tools_need_to_be_declared() -> None:
     """F-API-10: 2025-11-25, ``CreateMessageRequestParams.tools``."""
+    check_request(SamplingRequest({"messages": [user(text("hi"))]}), tools=False)
     messages = [assistant(TOOL_USE), user(TOOL_RESULT), assistant(text("18"))]
     both: list[dict[str, Any]] = [{"tools": []}, {"toolChoice": {"mode": "none"}}]
     for params in both:
