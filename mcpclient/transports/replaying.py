@@ -59,11 +59,10 @@ class Recording(Transport):
     def __init__(
         self, path: str | os.PathLike[str], *, match: Sequence[str] = ("method", "params")
     ) -> None:
-        transcripts = read_recording(path)
-        self.conversation: Conversation = read_calls(transcripts)
+        self.transcripts = read_recording(path)
+        self.conversation: Conversation = read_calls(self.transcripts)
         self._path = os.fspath(path)
-        self.transcripts = transcripts
-        self._url = _url_of(transcripts)
+        self._url = _url_of(self.transcripts)
         self._script = Script(os.path.basename(path), self.conversation.calls, match)
         self._receiver: Receiver | None = None
         self._parts: dict[RequestId, _Part] = {}
