@@ -32,6 +32,7 @@ from tests.support.inbox import Inbox
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
+from tests.transports.test_http_messages_authorized import Script
 
 pytestmark = pytest.mark.virtual_time
 
@@ -553,6 +554,24 @@ async def test_a_second_channel_replaces_the_first() -> None:
         await asyncio.sleep(1)
         assert len(server.requests) == 2
         assert server.open_connections == 1
+
+
+async def test_nobody_logs_in_for_a_channel_or_a_farewell() -> None:
+    """F-HTTP-2, F-HTTP-4: but for a channel that the server has offered before."""
+    script = Script([{} for _ in range(4)])
+    channel = in_turn(broken_stream(retry=10), _stall)
+    routes = {**endpoint(session="s"), "GET /mcp": channel}
+    async with opened(routes, credentials=script) as (transport, inbox, _):
+        await answered(transport, inbox, initialize())
+        await transport.listen({})
+        await asyncio.sleep(1)
+        await transport.close()
+    assert [(method, passive) for method, _, passive in script.asked] == [
+        ("POST", False),
+        ("GET", True),
+        ("GET", False),
+        ("DELETE", True),
+    ]
 
 
 # Redirects and stale connections
