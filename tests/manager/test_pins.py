@@ -127,7 +127,7 @@ async def test_what_was_never_locked_is_refused_as_well(tmp_path: Path) -> None:
 
 
 def test_another_configuration_is_told(tmp_path: Path) -> None:
-    """F-MANY-16: pins are kept by configured name, the fingerprint beside them."""
+    """F-MANY-16: pins are kept by name, with the fingerprint, and the digest of a bundle."""
     pins = Pins(tmp_path / "mcp.lock", "refuse")
     add = Tool(HARMLESS)
     pins.write({"math": ("fingerprint 1", [add])})
@@ -136,6 +136,10 @@ def test_another_configuration_is_told(tmp_path: Path) -> None:
     (mismatch,) = again.compare("math", "fingerprint 2", [add])
     assert (mismatch.tool, mismatch.kind) == ("", "server")
     assert list(again.refused([mismatch])) == [""]
+    pins.write({"bundled": ServerOffer("same", [add], sha256="a1")})
+    assert pins.compare("bundled", "same", [add], sha256="a1") == []
+    (mismatch,) = pins.compare("bundled", "same", [add], sha256="b2")
+    assert mismatch.kind == "server"
 
 
 def test_a_tool_that_is_gone_is_told_and_nothing_else(tmp_path: Path) -> None:

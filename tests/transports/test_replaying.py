@@ -23,6 +23,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.net.recorder import Recorder
+from mcpclient.protocol.listen import SUBSCRIPTION_ID
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.protocol.types import Progress
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
@@ -362,6 +363,21 @@ async def test_a_request_that_was_given_up_is_played_no_further(taped: Taped) ->
     replayed.recording.abandon(replayed.initialize)
     await asyncio.sleep(1)
     assert inbox.messages == []
+
+
+async def test_a_subscription_bears_the_id_of_the_day(taped: Taped) -> None:
+    """F-SHOW-8: by which the new client knows whose change it is."""
+    listen = {"jsonrpc": "2.0", "id": 2, "method": "subscriptions/listen"}
+    params = {"_meta": {SUBSCRIPTION_ID: 2}}
+    changed = {"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": params}
+    taped.write(
+        {"direction": "sent", "message": listen}, {"direction": "received", "message": changed}
+    )
+    recording, inbox = Recording(taped.path), Inbox()
+    await recording.open(inbox)
+    recording.send(Outgoing({**listen, "id": 9}))
+    await inbox.until(lambda: inbox.messages)
+    assert inbox.messages[0]["params"] == {"_meta": {SUBSCRIPTION_ID: 9}}
 
 
 # Failures
