@@ -278,7 +278,7 @@ async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> lis
         page = result.get(key)
         if not isinstance(page, list):
             raise ProtocolViolation(f"the result of {method} has no list {key!r}")
-        entries.extend(page)
+        entries[:] = [*entries, *page] if params else page  # without a cursor it begins anew
         return result
 
     await all_pages(fetch, key)

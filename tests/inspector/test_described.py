@@ -214,6 +214,21 @@ async def test_all_pages_of_all_lists_and_what_is_odd() -> None:
     assert lists["tools"][2500:] == MALFORMED
 
 
+async def test_a_list_that_is_begun_anew_has_nothing_twice() -> None:
+    """F-API-9, F-SHOW-10: a cursor became invalid between two pages."""
+    asked: list[Any] = []
+
+    def tools(params: Any) -> Lists:
+        asked.append(params)
+        if len(asked) == 2:
+            raise PeerError(-32602, "invalid cursor")
+        return {"tools": [7], **({} if "cursor" in params else {"nextCursor": "x"})}
+
+    found = await fetched({"tools/list": tools}, {"tools": {}})
+    assert (found["tools"], found["errors"]) == ([7, 7], {})
+    assert len(asked) == 4
+
+
 async def test_what_is_not_offered_is_not_asked_for() -> None:
     found = await fetched({}, {})
     assert found["tools"] == found["prompts"] == []
@@ -236,7 +251,7 @@ async def test_a_list_that_fails_is_empty_and_says_why() -> None:
     texts = {name: error["text"] for name, error in found["errors"].items()}
     assert "no tools today" in texts["tools"]
     assert "no list 'resources'" in texts["resources"]
-    assert "the cursor 'same' for resourceTemplates twice" in texts["templates"]
+    assert "gave resourceTemplates the cursor 'same' twice" in texts["templates"]
     assert "did not end" in texts["prompts"]
 
 

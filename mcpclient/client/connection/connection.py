@@ -455,8 +455,7 @@ async def all_pages(
         # By the schema it is a string, but anything else is sent back, too.
         mark = safe_repr(cursor, None)
         if mark in seen:
-            shown = safe_repr(cursor)
-            raise ProtocolViolation(f"the server gave the cursor {shown} for {key} twice")
+            raise ProtocolViolation(f"the server gave {key} the cursor {safe_repr(cursor)} twice")
         seen.add(mark)
         params = {"cursor": cursor}
     raise ProtocolViolation(f"the list of {key} did not end within {MAX_PAGES} pages")
