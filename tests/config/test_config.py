@@ -74,3 +74,11 @@ def test_no_value_is_shown() -> None:
     )
     assert "SECRET" not in repr(server)
     assert hash(server) == hash(ServerConfig("a"))
+
+
+def test_a_setting_of_the_program_comes_before_that_of_the_mapping() -> None:
+    """F-MANY-7"""
+    entry = {"command": "x", "disabledTools": ["c"]}
+    assert ServerConfig("a", target=entry).with_mapping_read().exclude == ("c",)
+    server = ServerConfig("a", target=entry, exclude=("b",))
+    assert server.with_mapping_read().exclude == ("b",)
