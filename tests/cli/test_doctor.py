@@ -168,6 +168,10 @@ def test_a_proxy_that_is_down_or_refuses(capsys: Capture) -> None:
     expect(Found([*words, down], "--proxy", "proxy"), capsys)
     with served(answer(403)) as place:
         expect(Found([*words, f"http://{place}"], "--proxy", "proxy"), capsys)
+    with served(answer(404)) as place:
+        words = ["http://a.invalid/mcp", "--proxy", f"http://{place}"]
+        found = {name: check["status"] for name, check in examined(words, capsys)[1].items()}
+        assert (found["proxy"], found["dns"], found["path"]) == ("ok", "skipped", "failed")
 
 
 def test_https_for_http_and_a_certificate_of_its_own(tmp_path: Path, capsys: Capture) -> None:
