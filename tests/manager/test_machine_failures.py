@@ -94,6 +94,7 @@ def test_pauses() -> None:
     assert delays == [0.5, 1, 2, 4, 8, 16, 30, 30, 30]
     assert Reconnect().delay(10**6, 0.5) == 30
     assert [Reconnect((60,)).delay(attempt, 0.5) for attempt in (0, 1, 2)] == [60, 60, 60]
+    assert Reconnect(delays=(0,), terminal_errors=1).delay(0, 1.0) == 0  # the least there is
 
 
 def test_chance() -> None:
