@@ -729,6 +729,7 @@ def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending(bound: Scene) 
     assert [proof["htu"] for proof in proofs] == [bound.server.url, moved, moved]
     assert len({str(proof["jti"]) for proof in proofs}) == 3
     assert bound.world.run(request.headers("https://evil.example/mcp")) == {}
+    assert stored(bound) is not None, "who wants a bound token has one"
 
 
 def test_an_assertion_that_was_refused_is_not_sent_again() -> None:

@@ -89,6 +89,13 @@ def test_how_a_value_can_be_given_is_told() -> None:
     ]
 
 
+def test_a_relative_path_begins_at_the_file() -> None:
+    """F-SAFE-1: that of a program, or of a script; another word is none."""
+    found, _ = resolved({"command": "bin/x", "args": ["sub/y", "z.py"]})
+    assert found[0] == [os.path.join("/w", "bin/x"), "sub/y", os.path.join("/w", "z.py")]
+    assert resolved({"command": "x"})[0][0] == ["x"]
+
+
 def test_what_a_shell_reads_stays() -> None:
     found, told = resolved({"command": "sh", "args": ["-c", "for i in 1; do echo ${i}; done"]})
     assert found[0] == ["sh", "-c", "for i in 1; do echo ${i}; done"]

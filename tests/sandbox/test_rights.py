@@ -80,6 +80,8 @@ def test_a_command_says_what_it_is_likely_to_need(
     assert Sandbox.for_command(["python3", "-m", "mcp-server-fetch"]).network
     git = Sandbox.for_command(["mcp-server-git", "--repository", "~/repository"])
     assert git == NAMED_SANDBOXES["git"] | Sandbox(write=["~/repository"])
+    files = Sandbox.for_command(["mcp-server-filesystem", "~/repository"])
+    assert files == NAMED_SANDBOXES["filesystem"] | Sandbox(write=["~/repository"])
     assert Sandbox.for_command([]) == Sandbox()
 
 
