@@ -70,7 +70,11 @@ def opentelemetry(
         propagate = import_module("opentelemetry.propagate")
     except ImportError:
         _logger.warning("opentelemetry-api is not installed: tool calls have no spans")
-        return lambda call, proceed: proceed(call)
+
+        async def passed_on(call: Call, proceed: Proceed) -> CallToolResult:
+            return await proceed(call)
+
+        return passed_on
     tracer = (tracer_provider or trace).get_tracer("mcpclient")
     meter = (meter_provider or metrics).get_meter("mcpclient")
     return _Telemetry(trace, propagate, tracer, meter)

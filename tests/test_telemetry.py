@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
+from inspect import iscoroutinefunction
 from typing import Any
 
 import pytest
@@ -173,11 +174,12 @@ def test_without_the_package_calls_go_on(
     with caplog.at_level(logging.WARNING):
         around = telemetry.opentelemetry()
     assert "opentelemetry-api is not installed" in caplog.text
+    assert iscoroutinefunction(around), "a blocking client would give it a thread for each call"
 
     async def make(call: Call) -> CallToolResult:
         return mcpclient.refusal("made")
 
-    assert run(around(Call("demo", "add", "add", {}), make)).text == "made"  # type: ignore[arg-type]
+    assert run(around(Call("demo", "add", "add", {}), make)).text == "made"
 
 
 @pytest.fixture

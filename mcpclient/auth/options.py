@@ -114,7 +114,7 @@ class OAuth(ServerTrust):
       that the authorization server knows. ``client_metadata_url``: the https URL of the client's
       own metadata document. Without either the client registers itself, as ``client_name``.
     - ``scopes``: requested instead of those that the server names. ``redirect_uri``: the address of
-    the callback, needed where the server knows the client. ``device``: prefer the device
+      the callback, needed where the server knows the client. ``device``: prefer the device
       grant (RFC 8628) where the server offers it.
     - ``provider``: leads the user to the login and keeps credentials. Default: a `BrowserLogin`.
     - ``token_endpoint_auth_method``: only needed where the server's metadata does not name one.
