@@ -274,6 +274,23 @@ async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
         assert len(seen) >= 2
 
 
+async def test_each_call_hears_of_its_own_progress() -> None:
+    """F-API-7: calls that are under way together have tokens that differ."""
+    async with on_bench() as bench:
+        seen: dict[str, list[Any]] = {"first": [], "second": []}
+        calls = [bench.call(RequestOptions(on_progress=each.append)) for each in seen.values()]
+        await turn()
+        tokens = [message["params"]["_meta"]["progressToken"] for message in bench.wire.sent]
+        for token, step in zip(reversed(tokens), (7, 8)):
+            params = {"progressToken": token, "progress": step}
+            bench.session.message_received({"method": "notifications/progress", "params": params})
+        await turn()
+        heard = {name: [params["progress"] for params in each] for name, each in seen.items()}
+        assert heard == {"first": [8], "second": [7]}
+        for call in calls:
+            call.cancel()
+
+
 async def test_progress_is_delivered_in_order_and_before_the_result() -> None:
     """F-API-7: to an async callback, too."""
     async with on_bench() as bench:
