@@ -15,9 +15,6 @@ _QUICK = (
     *("prompts", "prompt", "complete", "ping", "listen"),
 )
 
-# New objects between two collections; they take a few megabytes.
-_OBJECTS = 20_000
-
 
 def main() -> int:
     """Run one command and return its exit code; ``verify`` needs no command line.
@@ -34,8 +31,8 @@ def main() -> int:
             pass
     if hasattr(gc, "freeze"):  # else it is not CPython
         # Collections find nothing while modules are imported, nor at the end, and would take a
-        # tenth of a short command.
-        gc.set_threshold(_OBJECTS)
+        # tenth of a short command. So many new objects take a few megabytes.
+        gc.set_threshold(20_000)
         atexit.register(gc.freeze)
     wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     try:

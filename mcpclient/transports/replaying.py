@@ -59,7 +59,7 @@ class Recording(Transport):
     def __init__(
         self, path: str | os.PathLike[str], *, match: Sequence[str] = ("method", "params")
     ) -> None:
-        self.transcripts = read_recording(path)
+        self.transcripts: list[Transcript] = read_recording(path)
         self.conversation: Conversation = read_calls(self.transcripts)
         self._path = os.fspath(path)
         self._url = _url_of(self.transcripts)

@@ -12,7 +12,7 @@ anthropic 2.12.0, which moves bounds into descriptions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -41,7 +41,13 @@ _BOUNDS = frozenset(
 _MAX_PROPERTIES = 5_000
 _MAX_LEVELS = 10
 _MAX_ENUM_VALUES = 1_000
-TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null"}
+TYPES: Mapping[object, str] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+}
 _NULL = {"type": "null"}
 
 
