@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from importlib.util import find_spec
 
 import pytest
 
@@ -26,6 +27,13 @@ def sources() -> str:
     """Return all of the package and of its tests as one string."""
     paths = [*(TOP / "mcpclient").rglob("*.py"), *(TOP / "tests").rglob("*.py")]
     return "\n".join(path.read_text("utf-8") for path in sorted(paths))
+
+
+@pytest.mark.parametrize("file", [".ci/run", "Makefile"])
+def test_a_module_that_is_run_exists(file: str) -> None:
+    modules = set(re.findall(r"-m ((?:tests|conformance)[\w.]*)", (TOP / file).read_text("utf-8")))
+    assert modules
+    assert [name for name in modules if find_spec(name) is None] == []
 
 
 def test_it_is_short() -> None:
