@@ -213,7 +213,7 @@ def resource_tools(source: Any) -> list[LocalTool]:
         if templates:
             lines.append("Templates, which make the URI of a resource when {…} is filled in:")
             lines += _listed([_line(each, each.uri_template) for each in templates])
-        return text_result("\n".join(lines) or "There are no resources.")
+        return text_result("\n".join(lines) or "The list of resources is empty.")
 
     async def read_resource(
         arguments: Mapping[str, Any], options: Mapping[str, Any]

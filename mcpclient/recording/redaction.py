@@ -58,7 +58,7 @@ TOO_DEEP = "(JSON nested too deeply to be written)"
 REDACTED_NAME = re.compile(r"redacted-[0-9]+")
 _LONG_VALUE = 8
 # How many secrets a server may name; each further one is replaced where it is named, by one name
-# for all of them, and not looked for elsewhere. There is no limit for a user's own.
+# for all of them, and not looked for elsewhere. A user may name any number.
 _MAX_RECEIVED = 1000
 _ONE_OF_MANY = "redacted-0"
 

@@ -64,7 +64,7 @@ def test_many_resources() -> None:
         "Give the uri of a resource; list_resources lists them.",
         True,
     )
-    assert run(resource_tools(Source(0))[0], {}) == ("There are no resources.", False)
+    assert run(resource_tools(Source(0))[0], {}) == ("The list of resources is empty.", False)
 
 
 def test_reading() -> None:
@@ -128,4 +128,4 @@ def test_another_name() -> None:
     """F-TOOL-5: where a server has the name."""
     tool = resource_tools(Source(0))[0].called("list_2")
     assert tool.tool.name == "list_2"
-    assert run(tool, {}) == ("There are no resources.", False)
+    assert run(tool, {}) == ("The list of resources is empty.", False)

@@ -421,7 +421,7 @@ async def test_a_resource_that_cannot_be_read_is_told() -> None:
     box = await Toolbox(Source(), "openai_responses", resources=True)
     turn = response(call("list_resources"), call("read_resource", '{"uri": "x:"}'))
     assert texts(await box.run(turn)) == [
-        "There are no resources.",
+        "The list of resources is empty.",
         "Tool error: the server answered with error -32002: no such resource",
     ]
 
