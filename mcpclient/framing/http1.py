@@ -16,6 +16,9 @@ from .headers import TOKEN, Headers, encode_header, parse_fields
 MAX_HEAD = 65_536
 """Bytes a status line and its fields, or a trailer section, may have."""
 
+_MAX_KEPT_HEAD = 4_096
+"""Bytes of a head that are kept, to recognize the same one in the next answer."""
+
 MAX_CHUNK_LINE = 4_096
 """Bytes the line with the size of a chunk may have, extensions included."""
 
@@ -120,6 +123,9 @@ class ResponseParser:
         self._keep_alive = True
         self._buffer = bytearray()  # what has arrived of a head, a chunk line or the trailers
         self._remaining = 0  # bytes still missing from the body or the chunk
+        # The last head of an answer to a POST: its bytes and what they mean. The next answer often
+        # begins with the same bytes, which need not be checked again.
+        self._kept: tuple[bytes, ResponseHead, bool, _Reader, int] | None = None
         self.trailing: bytes = b""
         """The bytes after a 101, or a 2xx to CONNECT, which belong to another protocol."""
 
@@ -181,6 +187,16 @@ class ResponseParser:
     # The head
 
     def _read_head(self, data: bytes, position: int, events: list[Event]) -> int:
+        begin = position
+        if self._buffer:
+            begin = len(data)  # the head began in other data
+        elif self._kept is not None and self._method == "POST":
+            known, head, keep_alive, read, remaining = self._kept
+            if data.startswith(known, begin):
+                self.answer_begun = True
+                self._keep_alive, self._read, self._remaining = keep_alive, read, remaining
+                events.append(head)
+                return begin + len(known)
         if not self._buffer:
             while data[position] in b"\r\n":  # an empty line before an answer does no harm
                 position += 1
@@ -202,7 +218,12 @@ class ResponseParser:
             return position
         head = ResponseHead(status, reason, headers, version)
         events.append(head)
-        return self._begin_body(head, data, position, events)
+        known = data[begin:position]
+        position = self._begin_body(head, data, position, events)
+        has_body = self._read in _BODY_READERS and self._method == "POST"
+        if has_body and 0 < len(known) <= _MAX_KEPT_HEAD:
+            self._kept = (known, head, self._keep_alive, self._read, self._remaining)
+        return position
 
     def _begin_body(
         self, head: ResponseHead, data: bytes, position: int, events: list[Event]
@@ -337,6 +358,8 @@ class ResponseParser:
 
 
 _Reader = Callable[[ResponseParser, bytes, int, "list[Event]"], int]
+
+_BODY_READERS = (ResponseParser._read_sized, ResponseParser._read_chunk_line)
 
 # The missing part of the response when the peer closes, by the part to be read next.
 _CUT_SHORT: dict[_Reader, str] = {

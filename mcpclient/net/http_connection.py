@@ -47,7 +47,10 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         self._idle_time = 0.0  # not known before the first response
         self.expires_at: float = self._clock() + _IDLE_TIME
         """The time, on the loop's clock, when the connection is too old to be used again."""
+        # One timer that stands, also through requests: one for each rest would cost more than the
+        # rest of the pool.
         self._expiry: asyncio.TimerHandle | None = None
+        self._rests = False
         self._is_sent = False
         self._exchange: Exchange | None = None
         self._heard: Callable[[], object] | None = None
@@ -70,13 +73,21 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def rest(self) -> None:
         """Wait for the next request, until the connection is too old."""
-        self._expiry = asyncio.get_running_loop().call_at(self.expires_at, self.abort)
+        self._rests = True
+        if self._expiry is None:
+            self._expiry = asyncio.get_running_loop().call_at(self.expires_at, self._expire)
 
     def end_rest(self) -> None:
         """Stay open, for the next request."""
-        if self._expiry is not None:
-            self._expiry.cancel()
-            self._expiry = None
+        self._rests = False
+
+    def _expire(self) -> None:
+        """Close a connection that is too old; wait on if it was used since the timer was set."""
+        self._expiry = None
+        if self._rests and self._clock() < self.expires_at:
+            self.rest()
+        elif self._rests:
+            self.abort()
 
     def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
@@ -195,7 +206,9 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self.end_rest()  # its timer would keep what is closed
+        self.end_rest()
+        if self._expiry is not None:
+            self._expiry.cancel()  # it would keep what is closed
         self._pool.forget(self)
         self._loss = exc
         if self._rest is None:  # otherwise the response may be complete, but not decoded yet

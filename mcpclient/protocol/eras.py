@@ -7,6 +7,7 @@ section and the Streamable HTTP page's "Request Metadata" of revision 2026-07-28
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from ..jsonrpc import messages
@@ -55,6 +56,9 @@ class HandshakeEra(EraRules):
 
 
 _PREFIX = "io.modelcontextprotocol/"
+
+# Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
+_encode_tool_name = lru_cache(256)(encode_header_value)
 
 # Which param a request's Mcp-Name header repeats.
 _NAMED_BY = {
@@ -116,7 +120,8 @@ class StatelessEra(EraRules):
             headers["Mcp-Method"] = method
         named_by = _NAMED_BY.get(method or "")
         if named_by is not None and isinstance(message["params"].get(named_by), str):
-            headers["Mcp-Name"] = encode_header_value(message["params"][named_by])
+            encoded = _encode_tool_name if method == "tools/call" else encode_header_value
+            headers["Mcp-Name"] = encoded(message["params"][named_by])
         if method == "tools/call" and self.header_parameters is not None:
             headers.update(self.header_parameters.for_call(message["params"]))
         return headers

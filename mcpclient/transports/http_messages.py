@@ -83,6 +83,8 @@ class CallerHeaders:
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials) if isinstance(credentials, Mapping) else []
+        self._url = url
+        self._named = ""  # of that URL, for the authorizer
         own = {} if url.credentials is None else {"Authorization": url.credentials}
         fixed = merged([*own.items()], [] if callable(source) else _checked(source))
         self._fixed = merged(fixed, self._credentials)
@@ -110,7 +112,9 @@ class CallerHeaders:
     ) -> RequestAuthorization | None:
         """Return the authorization of a request, where these headers may not be all it needs."""
         if self._authorizer is not None:
-            return self._authorizer.request(method, http_url(url), passive=passive)
+            if url is not self._url or not self._named:
+                self._url, self._named = url, http_url(url)
+            return self._authorizer.request(method, self._named, passive=passive)
         return None if self.printed is None else PrintedAuthorization(self, outgoing)
 
 
@@ -307,7 +311,8 @@ class AuthorizedExchange:
         self._is_given_up = False
         self._task: asyncio.Task[None] | None = None
         headers = authorization.headers()
-        if inspect.isawaitable(headers):
+        # Plain ones come as a dict: to ask whether one can be awaited takes as long as the rest.
+        if not isinstance(headers, dict) and inspect.isawaitable(headers):
             self._task = client.tasks.start(self._send(None, headers))
         else:
             self._exchange = client.request(self._with(headers, request.url), self)

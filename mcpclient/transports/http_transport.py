@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import asyncio
+import math
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -57,8 +58,9 @@ class HttpTransport(Transport, Generic[PostT]):
 
     ``headers``: the caller's own. ``credentials``: what identifies the caller. ``posts``: the
     messages whose response has not ended. ``draining``: the responses that are still read although
-    the answer has come, the oldest first: at most ``most_draining``, each for ``drains_for``
-    seconds (None: no limit). ``receiver``: the receiver of messages, once it is open.
+    the answer has come, the oldest first, with the time when each is closed: at most
+    ``most_draining``, each for ``drains_for`` seconds (None: no limit). ``receiver``: the receiver
+    of messages, once it is open.
     """
 
     most_draining: int = 4
@@ -82,7 +84,8 @@ class HttpTransport(Transport, Generic[PostT]):
         self.records_itself: bool = self._dialer.recorder is not None
         self._is_open = False
         self.posts: dict[object, PostT] = {}
-        self.draining: dict[PostedMessage, None] = {}
+        self.draining: dict[PostedMessage, float] = {}
+        self._draining_timer: asyncio.TimerHandle | None = None
 
     @property
     def description(self) -> str:
@@ -152,11 +155,34 @@ class HttpTransport(Transport, Generic[PostT]):
     def hold(self, *, is_held: bool) -> None:
         self._http.hold(is_held=is_held)
 
+    def drain(self, post: PostedMessage) -> None:
+        """Read on for a while, unless that is done for too many: then the oldest is closed."""
+        if post in self.draining:
+            return
+        loop = asyncio.get_running_loop()
+        end = math.inf if self.drains_for is None else loop.time() + self.drains_for
+        self.draining[post] = end
+        if self._draining_timer is None and end < math.inf:  # one for all: nearly all end at once
+            self._draining_timer = loop.call_at(end, self._end_draining, loop)
+        if len(self.draining) > self.most_draining:
+            next(iter(self.draining)).abort()
+
+    def _end_draining(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._draining_timer = None
+        for post, end in list(self.draining.items()):
+            if end > loop.time():
+                self._draining_timer = loop.call_at(end, self._end_draining, loop)
+                break
+            post.abort()
+
     def abort(self) -> None:
         self._is_open = False
         for post in list(self.posts.values()):
             post.abort()
         self.posts.clear()
+        if self._draining_timer is not None:
+            self._draining_timer.cancel()
+            self._draining_timer = None
         self._http.abort()
 
     async def _provided_headers(self, outgoing: Outgoing | None) -> Fields:
@@ -240,17 +266,9 @@ class PostedMessage:
         self._transport.receiver.request_failed(self.request_id, error)
 
     def _drain(self) -> None:
-        """Read on for a while, unless that is done for too many: then the oldest is closed."""
-        transport = self._transport
-        if self in transport.draining:
-            return
-        transport.draining[self] = None
-        if transport.drains_for is not None:
-            self._end_after(transport.drains_for)
-        elif self._timer is not None:
-            self._timer.cancel()  # it was accepted
-        if len(transport.draining) > transport.most_draining:
-            next(iter(transport.draining)).abort()
+        if self._timer is not None:
+            self._timer.cancel()  # the message was accepted
+        self._transport.drain(self)
 
     def _end_after(self, seconds: float, fault: str = "") -> None:
         """Abort this after so many seconds, and report the server's ``fault``, if it is one."""

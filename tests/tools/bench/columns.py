@@ -26,7 +26,7 @@ DEFAULT_KEYS = (FLOOR, LIBRARY, OFFICIAL, FASTMCP, "typescript", "websockets")
 COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
 
 # The transports of rows: what a client of MCP is expected to have, and one that few have.
-USUAL = ("stdio", "json", "stream", "none")
+USUAL = ("stdio", "json", "json/counted", "stream", "none")
 ALL = (*USUAL, "ws")
 
 # The package by its name, and then what a client needs.

@@ -187,6 +187,13 @@ ROWS = (
         CALLS,
         authorized=True,
     ),
+    Row(
+        "json-counted",
+        "HTTP JSON, the same with a new header in each answer",
+        "sequence",
+        "json/counted",
+        CALLS,
+    ),
     Row("json-100", "HTTP JSON, 100 at once", "together", "json", CALLS),
     Row("sse-sequence", "HTTP SSE, one after another", "sequence", "stream", CALLS),
     Row(

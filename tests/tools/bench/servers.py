@@ -10,9 +10,10 @@ Started as a file, which works with every Python from 3.9 on::
     python servers.py http [--handshake] [--tools N]     # prints its port, then serves
 
 Over HTTP the path chooses the shape of the answer: a POST to a path that holds ``stream`` is
-answered with an event stream in chunks, any other with JSON; a path that holds ``handshake`` knows
-nothing of the stateless era, just as the option of that name says it for the whole server. A
-request to upgrade makes the connection a WebSocket.
+answered with an event stream in chunks, any other with JSON; a path that holds ``counted`` gives
+each answer a header of its own; one that holds ``handshake`` knows nothing of the stateless era,
+just as the option of that name says it for the whole server. A request to upgrade makes the
+connection a WebSocket. Every answer has its date, as those of other servers.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import selectors
 import socket
 import sys
 import threading
+import time
 from functools import lru_cache
 
 REQUEST_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)')
@@ -174,6 +176,7 @@ class HttpConnection:
         self.socket = connection
         self.answers = answers
         self.waiting = bytearray()
+        self.count = 0
         self.unsent = memoryview(b"")
         self.is_websocket = False
 
@@ -258,18 +261,27 @@ class HttpConnection:
             return _event_stream(replies)
         answer = replies[-1]
         status = b"404 Not Found" if b'"code":-32601' in answer[:200] else b"200 OK"
-        return b"HTTP/1.1 %b\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
-            status,
-            len(answer),
-            answer,
+        date = _date(int(time.time()))
+        if b"counted" in request_line:
+            self.count += 1
+            date += b"x-request-id: %d\r\n" % self.count
+        return (
+            b"HTTP/1.1 %b\r\n%bcontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
+            % (status, date, len(answer), answer)
         )
+
+
+@lru_cache(1)
+def _date(second: int) -> bytes:
+    return time.strftime("date: %a, %d %b %Y %H:%M:%S GMT\r\n", time.gmtime(second)).encode()
 
 
 def _event_stream(replies: list[bytes]) -> bytes:
     events = b"".join(b"event: message\ndata: %b\n\n" % reply for reply in replies)
     return (
-        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
-        b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n" % (len(events), events)
+        b"HTTP/1.1 200 OK\r\n%bcontent-type: text/event-stream\r\ncache-control: no-cache\r\n"
+        b"transfer-encoding: chunked\r\n\r\n%x\r\n%b\r\n0\r\n\r\n"
+        % (_date(int(time.time())), len(events), events)
     )
 
 
