@@ -590,3 +590,38 @@ def test_conflicting_lengths_are_a_fault_even_without_a_body(
     parser.feed(f"HTTP/1.1 {status} x\r\nContent-Length: {lengths}\r\n\r\n".encode())
     assert isinstance(parser.fault, ProtocolViolation)
     assert not parser.reusable
+
+
+HEADS = [
+    b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nX: 1\r\n\r\n",
+    b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n",
+    b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n",
+]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HEADS),
+            st.sampled_from(["POST", "GET", "HEAD"]),
+            st.one_of(st.just([]), cuts),
+        ),
+        max_size=6,
+    )
+)
+@examples(100)
+def test_an_answer_is_read_alike_whatever_came_before_it(
+    answers: list[tuple[bytes, str, list[int]]],
+) -> None:
+    """F-WIRE-5: also where its head repeats that of an answer to another method."""
+    used = ResponseParser()
+    for head, method, places in answers:
+        body = b"3\r\nabc\r\n0\r\n\r\n" if b"chunked" in head else b"abc"
+        pieces = split(head if method == "HEAD" else head + body, places)
+        found = []
+        for parser in (used, ResponseParser()):
+            parser.start(method)
+            found.append(outcome(parser, [event for each in pieces for event in parser.feed(each)]))
+        assert found[0] == found[1]
+        assert found[0].keep_alive is True
