@@ -123,7 +123,7 @@ class ResponseParser:
         self._keep_alive = True
         self._buffer = bytearray()  # what has arrived of a head, a chunk line or the trailers
         self._remaining = 0  # bytes still missing from the body or the chunk
-        # The last head of an answer to a POST: its bytes and what they mean. The next answer often
+        # The last head of an answer to a POST: its bytes, and how they were read. The next often
         # begins with the same bytes, which need not be checked again.
         self._kept: tuple[bytes, ResponseHead, bool, _Reader, int] | None = None
         self.trailing: bytes = b""

@@ -13,7 +13,7 @@ Over HTTP the path chooses the shape of the answer: a POST to a path that holds 
 answered with an event stream in chunks, any other with JSON; a path that holds ``counted`` gives
 each answer a header of its own; one that holds ``handshake`` knows nothing of the stateless era,
 just as the option of that name says it for the whole server. A request to upgrade makes the
-connection a WebSocket. Every answer has its date, as those of other servers.
+connection a WebSocket. Every answer has its date, as other servers send it.
 """
 
 from __future__ import annotations
