@@ -215,7 +215,7 @@ def rounds_of_questions() -> tuple[bytes, bytes]:
         rounds = Rounds()
         asking = asyncio.ensure_future(rounds.ask("roots/list", {}))
         await asyncio.sleep(0)
-        result = await rounds.call({}, cast(Any, asyncio.sleep(60)))
+        result = await rounds.call("tools/call", {}, cast(Any, asyncio.sleep(60)))
         await rounds.close()
         await asyncio.gather(asking, return_exceptions=True)
         return dict(result)

@@ -21,7 +21,8 @@ from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
-from ..jsonrpc.messages import ErrorCode, RequestId
+from ..jsonrpc.codec import VerbatimObject, finite
+from ..jsonrpc.messages import CancelReason, ErrorCode, RequestId
 from ..jsonrpc.verbatim import decode_verbatim
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from ..protocol.negotiation import (
@@ -141,27 +142,34 @@ class Bridge(Observer):
 
     # Opening
 
-    async def _open(self, capabilities: Any, info: Any, version: str | None) -> Client:
-        """Return the client, which is connected for the first request of the host."""
+    async def _open(
+        self, capabilities: Any, info: Any, version: str | None, opening: Params | None = None
+    ) -> Client:
+        """Return the client, which is connected for the first request of the host.
+
+        ``opening``: the params of that where it is ``initialize``.
+        """
         async with self._opening:
             if self._client is None:
                 named = {"client_info": info} if isinstance(info, dict) else {}
                 declared = capabilities if isinstance(capabilities, dict) else {}
                 try:
                     own = {} if version is None else {"protocol_version": version}
-                    self._client = await self._connected(declared, {**named, **own})
+                    self._client = await self._connected(declared, {**named, **own}, opening)
                 except (PeerError, ProtocolViolation):
                     if version is None:
                         raise
                     # It may speak the other era only.
-                    self._client = await self._connected(declared, named)
+                    self._client = await self._connected(declared, named, opening)
                 self._connected_at = asyncio.get_running_loop().time()
         return self._client
 
-    async def _connected(self, capabilities: Params, options: Mapping[str, Any]) -> Client:
+    async def _connected(
+        self, capabilities: Params, options: Mapping[str, Any], opening: Params | None
+    ) -> Client:
         client = self._make_client(**options)
         connection = connection_of(client)
-        connection.options.handlers.forward_to(self._ask_host, capabilities)
+        connection.options.handlers.forward_to(self._ask_host, capabilities, opening or {})
         connection.decode = decode_verbatim
         connection.guard = self._guard
         connection.observers.append(self)
@@ -174,7 +182,8 @@ class Bridge(Observer):
         version = offered if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
         self._version = version
         try:
-            client = await self._open(params.get("capabilities"), params.get("clientInfo"), version)
+            asked = params.get("capabilities"), params.get("clientInfo"), version, params
+            client = await self._open(*asked)
         except BaseException:
             self._version = ""
             raise
@@ -328,13 +337,14 @@ class Bridge(Observer):
         if is_new and "logging" in client.capabilities:
             await client.set_log_level(str(level))
         work = self._send(method, for_handshake(params))
-        result = await (self._rounds.call(params, work) if method in CARRIERS else work)
+        carried = self._rounds.call(method, params, work) if method in CARRIERS else work
+        result = await carried
         return completed(method, result)
 
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host."""
         if method == "notifications/cancelled":
-            self._host.cancel((params or {}).get("requestId"))
+            self._host.cancel((params or {}).get("requestId"), CancelReason.of(params))
         elif method == "notifications/initialized":
             self._become_ready()
         elif self._client is None or not self._connection.is_open:
@@ -372,7 +382,8 @@ class Bridge(Observer):
         if not self._version:
             return await self._rounds.ask(method, {**params})
         await self._is_ready.wait()
-        return await self._host.ask(method, params)
+        answer = await self._host.ask(method, params)
+        return answer if isinstance(answer, VerbatimObject) else finite(answer)
 
     def _become_ready(self) -> None:
         self._is_ready.set()
@@ -387,9 +398,12 @@ class Bridge(Observer):
 
     def notified(self, method: str, params: Params) -> None:
         """Pass a notification on, after the responses that came before it."""
+        # It may come right behind the first response, before the client counts as connected.
+        is_new = self._client is None
         is_change = type(event_of(method, params)) is not ListenEvent
         # A stateless host names the level of the log messages that it wants.
-        is_unasked = method == "notifications/message" and not self._connection.session.log_level
+        is_log = method == "notifications/message"
+        is_unasked = is_log and (is_new or not self._connection.session.log_level)
         if method not in _OWN and (self._is_direct or not (is_change or is_unasked)):
             self._host.in_turn(self._tell_host, method, params)
 

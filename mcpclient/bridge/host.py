@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from ..errors import McpError, PeerError, UsageError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, Line, LineFramer
 from ..jsonrpc import messages
-from ..jsonrpc.codec import MalformedMessage, encode, encode_large
-from ..jsonrpc.messages import ErrorCode, Message, RequestId, result_of
+from ..jsonrpc.codec import MalformedMessage, encode, encode_large, finite
+from ..jsonrpc.messages import CancelReason, ErrorCode, Message, RequestId, result_of
 from ..jsonrpc.verbatim import decode_verbatim
 from ..lazy import response_id
 from ..net.futures import BackgroundTasks, resolve
@@ -26,6 +27,13 @@ _logger = logger_for("mcpclient.bridge")
 # The most requests under way, and the most messages in one array (revision 2025-03-26).
 _MAX_RUNNING = 10_000
 _MAX_BATCH = 1000
+
+# Seconds that a host that has closed stdin still waits for an answer; each answer renews them. The
+# SDKs send SIGTERM after two. And seconds between two looks whether it still reads.
+_ANSWERS_WITHIN = 8.0
+_LOOK_EVERY = 0.05
+
+_GONE = "the host has closed its end"
 
 Params = Mapping[str, Any]
 
@@ -44,24 +52,26 @@ class HostChannel:
         self._bridge = bridge
         self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
         self._running: dict[RequestId, asyncio.Task[None] | Relayed] = {}
+        self._lasting: set[RequestId] = set()  # the running requests that the host has to cancel
         self._asked: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
         self._waiting = 0
+        self._is_closed = False  # the host says no more
         self.over: asyncio.Future[None] = loop.create_future()
         self.tasks: BackgroundTasks = BackgroundTasks()
         writer = ThreadedWriter if threads else PipeWriter
         self._writer = writer(loop, stdout, self._stalled, self._end)
         reader = ThreadedReader if threads else PipeReader
         try:
-            self._reader = reader(loop, stdin, self._received, self._end)
+            self._reader = reader(loop, stdin, self._received, self._input_ended)
         except PermissionError:  # a regular file, or /dev/null
-            self._reader = ThreadedReader(loop, stdin, self._received, self._end)
+            self._reader = ThreadedReader(loop, stdin, self._received, self._input_ended)
 
     async def close(self) -> None:
         """Cancel all requests, and close both streams."""
         self._reader.close()
         for request_id in list(self._running):
-            self.cancel(request_id)
+            self.cancel(request_id, CancelReason("the host has left"))
         self.tasks.cancel()
         await self.tasks.wait()
         self._writer.finish()
@@ -73,12 +83,30 @@ class HostChannel:
     @property
     def is_gone(self) -> bool:
         """Whether the host has closed its end, where that can be seen without reading."""
-        if self._reader.is_cut_off:
+        if self._reader.is_cut_off or self._writer.is_cut_off:
             self._end()
         return self.over.done()
 
     def _end(self) -> None:
         resolve(self.over, None)
+
+    def _input_ended(self) -> None:
+        self._is_closed = True
+        for answer in self._asked.values():
+            resolve(answer, None, PeerError(ErrorCode.INTERNAL_ERROR, _GONE))
+        self.tasks.start(self._answer_the_rest())
+
+    async def _answer_the_rest(self) -> None:
+        """Wait until the host has the answers to its requests, unless it does not read them."""
+        loop = asyncio.get_running_loop()
+        before, ends = (0, 0), 0.0
+        while (left := (len(self._running.keys() - self._lasting), self._writer.unsent)) != (0, 0):
+            if left != before:
+                before, ends = left, loop.time() + _ANSWERS_WITHIN
+            if self._writer.is_cut_off or loop.time() >= ends:
+                break
+            await asyncio.sleep(_LOOK_EVERY)
+        self._end()
 
     def _stalled(self, is_stalled: bool) -> None:
         self._bridge.host_stalled(is_stalled=is_stalled)
@@ -86,8 +114,17 @@ class HostChannel:
     # To the host
 
     def send(self, message: Message) -> None:
-        """Send a message. Raises `UsageError` for one that JSON cannot carry."""
-        for piece in encode_large(message) or (encode(message) + b"\n",):
+        """Send a message, with null for numbers that JSON does not have.
+
+        Raises `UsageError` for any other value that it cannot carry.
+        """
+        try:
+            pieces = encode_large(message) or (encode(message) + b"\n",)
+        except UsageError:
+            with suppress(RecursionError):
+                message = finite(message)
+            pieces = (encode(message) + b"\n",)
+        for piece in pieces:
             self._writer.write(piece)
 
     def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:
@@ -107,7 +144,7 @@ class HostChannel:
         send(*arguments)
 
     def notify(self, method: str, params: Params | None) -> None:
-        """Send a notification, unless JSON cannot carry it: `json` reads NaN."""
+        """Send a notification, unless JSON cannot carry it: a lone surrogate, for example."""
         try:
             self.send(messages.notification(method, params))
         except UsageError as error:
@@ -115,15 +152,17 @@ class HostChannel:
 
     async def ask(self, method: str, params: Params) -> Mapping[str, Any]:
         """Send a request and return its result. Raises `PeerError`."""
+        if self._is_closed:
+            raise PeerError(ErrorCode.INTERNAL_ERROR, _GONE)
         self._last_id += 1
         request_id, answer = self._last_id, asyncio.get_running_loop().create_future()
         self._asked[request_id] = answer
         try:
             self.send(messages.request(request_id, method, params))
             return result_of(await answer)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             if not answer.done() or answer.cancelled():
-                withdrawn = {"requestId": request_id, "reason": "cancelled"}
+                withdrawn = {"requestId": request_id, "reason": CancelReason.in_error(error)}
                 self.notify("notifications/cancelled", withdrawn)
             raise
         finally:
@@ -133,10 +172,10 @@ class HostChannel:
         """Forget a request that was relayed."""
         self._running.pop(request_id, None)
 
-    def cancel(self, request_id: object) -> None:
+    def cancel(self, request_id: object, reason: CancelReason) -> None:
         """Cancel a request of the host, which then gets no response."""
         if isinstance(request_id, (int, str)) and request_id in self._running:
-            self._running.pop(request_id).cancel()
+            self._running.pop(request_id).cancel(reason)
 
     # From the host
 
@@ -193,6 +232,8 @@ class HostChannel:
     def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         """Answer a request of the host in a task of its own."""
         self._running[request_id] = self.tasks.start(self._answer(request_id, method, params))
+        if method == "subscriptions/listen":
+            self._lasting.add(request_id)
 
     def _refuse(self, request_id: Any, code: int, reason: str, data: Any = None) -> None:
         own_id: Any = request_id if _is_id(request_id) else None
@@ -205,6 +246,7 @@ class HostChannel:
         except Exception as error:
             self.fail(request_id, method, error)
         finally:
+            self._lasting.discard(request_id)
             if self._running.get(request_id) is asyncio.current_task():
                 del self._running[request_id]
 
@@ -212,7 +254,7 @@ class HostChannel:
         """Send an error response."""
         if isinstance(error, PeerError):
             try:
-                self._refuse(request_id, error.code, error.message, error.data)
+                self.send(messages.failure(request_id, error))
             except UsageError as unsendable:  # its text or its data
                 self.fail(request_id, method, unsendable)
         elif isinstance(error, McpError):

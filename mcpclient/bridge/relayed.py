@@ -45,14 +45,14 @@ class Relayed:
         if self._is_done:  # it was answered at once
             self._session.give_up(self._sent)
 
-    def cancel(self) -> None:
+    def cancel(self, reason: str) -> None:
         """Cancel the request on the server; the host gets no response."""
-        self._end()
+        self._end(reason)
         self._is_done = True
 
-    def _end(self) -> None:
+    def _end(self, reason: str = "") -> None:
         if self._sent is not None:
-            self._session.give_up(self._sent)
+            self._session.give_up(self._sent, reason)
 
     # jsonrpc.correlator.Waiter
 

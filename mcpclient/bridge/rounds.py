@@ -13,12 +13,15 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import PeerError
-from ..jsonrpc.codec import encode
+from ..jsonrpc.codec import encode, finite
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import BackgroundTasks, NextChange, cancel_all, resolve
 
 CARRIERS = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The requests that may be answered with questions."""
+
+# The params that a retry has beside those of its call.
+_OF_A_RETRY = ("requestState", "inputResponses")
 
 # Seconds that a question waits for a call to carry it.
 _CARRIED_WITHIN = 60.0
@@ -34,6 +37,7 @@ class _Question(NamedTuple):
 
 
 class _Held(NamedTuple):
+    subject: Params  # the method, and the params that a retry repeats
     call: asyncio.Task[Params]
     asked: dict[str, _Question]
 
@@ -53,7 +57,7 @@ class Rounds:
         Raises `PeerError` when no call carries it, and `UsageError` when JSON cannot.
         """
         question = _Question(
-            {"method": method, "params": params}, asyncio.get_running_loop().create_future()
+            {"method": method, "params": finite(params)}, asyncio.get_running_loop().create_future()
         )
         encode(question.request)  # one that JSON cannot carry would cost the call that carries it
         key = os.urandom(8).hex()
@@ -67,26 +71,26 @@ class Rounds:
         finally:
             self._unasked.pop(key, None)
 
-    async def call(self, params: Params, work: Coroutine[Any, Any, Params]) -> Params:
+    async def call(self, method: str, params: Params, work: Coroutine[Any, Any, Params]) -> Params:
         """Return the result of a call, or the questions that come first.
 
         ``params``: the host's, which may be those of a retry; otherwise ``work`` makes the call.
+        Raises `PeerError` for a retry of anything but a held call, or of one that was retried.
         """
-        held = self._held.pop(str(params.get("requestState")), None)
-        if held is None:
-            call = self._tasks.start(work)
-        else:
+        subject = {"method": method, **params}
+        is_retry = False
+        for name in _OF_A_RETRY:
+            is_retry |= subject.pop(name, None) is not None
+        subject.pop("_meta", None)
+        if is_retry:
             work.close()
-            call = held.call
-            answers: Any = params.get("inputResponses")
-            for key, question in held.asked.items():
-                answer = answers.get(key) if isinstance(answers, dict) else None
-                missing = PeerError(ErrorCode.INTERNAL_ERROR, "the host has not answered")
-                resolve(question.answer, answer, None if isinstance(answer, dict) else missing)
+            call = self._retried(subject, params)
+        else:
+            call = self._tasks.start(work)
         try:
             while not call.done():
                 if self._unasked:
-                    return self._hold(call)
+                    return self._hold(subject, call)
                 change = asyncio.ensure_future(self._change.wait())
                 try:
                     await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
@@ -94,16 +98,36 @@ class Rounds:
                     change.cancel()
             result: Params = call.result()
             return result
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
+            call.cancel(*error.args[:1])
             await cancel_all([call])
             raise
 
-    def _hold(self, call: asyncio.Task[Params]) -> Params:
+    def _retried(self, subject: Params, params: Params) -> asyncio.Task[Params]:
+        """Return the call that a retry continues, once its questions have their answers."""
+        state = params.get("requestState")
+        held = self._held.get(state) if isinstance(state, str) else None
+        if held is None or held.subject != subject:
+            raise PeerError(
+                ErrorCode.INVALID_PARAMS,
+                "requestState is not that of a call which waits for input; it is used once, with "
+                "the params of its call",
+            )
+        del self._held[str(state)]
+        answers: Any = params.get("inputResponses")
+        for key, question in held.asked.items():
+            answer = answers.get(key) if isinstance(answers, dict) else None
+            missing = PeerError(ErrorCode.INTERNAL_ERROR, "the host has not answered")
+            is_given = isinstance(answer, dict)
+            resolve(question.answer, finite(answer), None if is_given else missing)
+        return held.call
+
+    def _hold(self, subject: Params, call: asyncio.Task[Params]) -> Params:
         if len(self._held) >= _MAX_HELD:
             self._give_up(next(iter(self._held)))
         state = os.urandom(16).hex()
         asked, self._unasked = self._unasked, {}
-        self._held[state] = _Held(call, asked)
+        self._held[state] = _Held(subject, call, asked)
         return {
             "resultType": "input_required",
             "inputRequests": {key: question.request for key, question in asked.items()},

@@ -18,12 +18,16 @@ class PeerError(ServerError):
     """The server answered a request with a JSON-RPC error object.
 
     Fields: ``code`` (an integer, see `mcpclient.ErrorCode`), ``message``, ``data`` (any JSON value
-    or None), all exactly as the server sent them; ``method``, ``subject`` (the tool, prompt or URI
+    or None), all exactly as the server sent them; ``raw`` (the whole error object, where one was
+    received, else None); ``method``, ``subject`` (the tool, prompt or URI
     that the request was for) and ``target`` (the server), each empty where it is not known.
     """
 
-    def __init__(self, code: int, message: str, data: Any = None) -> None:
+    def __init__(
+        self, code: int, message: str, data: Any = None, raw: Mapping[str, Any] | None = None
+    ) -> None:
         self.method = self.subject = self.target = ""
+        self.raw = raw
         self.code = code
         self.message = message
         self.data = data

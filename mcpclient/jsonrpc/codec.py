@@ -7,6 +7,7 @@ leniently as `json` does (NaN and duplicate keys are accepted), and may begin wi
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -111,6 +112,10 @@ _encode = _encoder()
 _LARGE = 1024 * 1024
 
 
+VERBATIM_MEMBERS = ("params", "result", "error")
+"""The members of a message that may be a `VerbatimObject`."""
+
+
 class VerbatimObject(dict[str, Any]):
     """An object of a message that is passed on: its members, and the ``text`` it was read from.
 
@@ -139,7 +144,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
     Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
-    for name in ("params", "result"):
+    for name in VERBATIM_MEMBERS:
         if type(message.get(name)) is VerbatimObject:
             return b"".join(_pieces(message, name))
     params, meta = message.get("params"), None
@@ -159,12 +164,24 @@ def encode(message: Mapping[str, Any]) -> bytes:
     return b'%b%b"_meta":%b}}' % (line[:-2], b"" if line.endswith(b"{}}") else b",", meta.text)
 
 
+def finite(value: Any) -> Any:
+    """Return a value with null for infinities and NaN, as ``JSON.stringify`` writes them.
+
+    ``1e400`` is such a number too once it is decoded. Raises RecursionError for deep nesting.
+    """
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: finite(member) for name, member in value.items()}
+    return [finite(member) for member in value] if isinstance(value, list) else value
+
+
 def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
     """Return the pieces of a line with a large `VerbatimObject`, none of which copies its text.
 
     Nothing for other messages.
     """
-    for name in ("params", "result"):
+    for name in VERBATIM_MEMBERS:
         if len(getattr(message.get(name), "text", b"")) >= _LARGE:
             return (*_pieces(message, name), b"\n")
     return ()

@@ -87,6 +87,33 @@ def error_response(request_id: RequestId, code: int, message: str, data: Any = N
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
+def failure(request_id: RequestId, error: PeerError) -> Message:
+    """Return the error response that passes on an error, with fields that only the peer knows."""
+    if error.raw is None:
+        return error_response(request_id, error.code, error.message, error.data)
+    return {"jsonrpc": "2.0", "id": request_id, "error": error.raw}
+
+
+class CancelReason(str):
+    """The reason that a peer gave for a cancellation, as the argument of `Task.cancel`.
+
+    The other arguments of a cancellation are the caller's own, and are not sent anywhere.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, params: Mapping[str, Any] | None) -> CancelReason:
+        """Return the reason in the params of ``notifications/cancelled``."""
+        reason = (params or {}).get("reason")
+        return cls(reason if isinstance(reason, str) else "cancelled")
+
+    @classmethod
+    def in_error(cls, error: BaseException) -> str:
+        """Return the reason to send for a cancellation that this exception reports."""
+        return next((each for each in error.args if isinstance(each, cls)), "cancelled")
+
+
 def result_of(message: Message) -> dict[str, Any]:
     """Return the result in an answer. Raises `peer_error`, and `ProtocolViolation` for neither."""
     if "error" in message:
@@ -107,4 +134,4 @@ def peer_error(error: Any) -> McpError:
             f"the server answered with a malformed error: {safe_repr(error, 450)}"
         )
     kind = UrlElicitationRequired if code == ErrorCode.URL_ELICITATION_REQUIRED else PeerError
-    return kind(code, safe_str(error.get("message", "")), error.get("data"))
+    return kind(code, safe_str(error.get("message", "")), error.get("data"), error)

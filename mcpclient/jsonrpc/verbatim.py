@@ -1,13 +1,11 @@
-"""Messages that are passed on: their ``params`` and ``result`` keep their text."""
+"""Messages that are passed on: their ``params``, ``result`` and ``error`` keep their text."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
-from .codec import VerbatimObject, decode, scan, takes_too_much
-
-_KEPT = ("params", "result")
+from .codec import VERBATIM_MEMBERS, VerbatimObject, decode, scan, takes_too_much
 
 _OPENING = re.compile(r"[\ufeff \t\r\n]*\{[ \t\r\n]*")
 _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
@@ -19,7 +17,7 @@ _NOT_JSON = re.compile("NaN|Infinity")
 
 
 def decode_verbatim(text: bytes | str) -> Any:
-    """Decode a message as `codec.decode` does, with a `VerbatimObject` for params and result."""
+    """Decode a message as `codec.decode` does, with a `VerbatimObject` for its content."""
     try:
         string, line = (text, b"") if isinstance(text, str) else (str(text, "utf-8"), text)
         if not takes_too_much(string):
@@ -39,7 +37,7 @@ def _decode_members(string: str, line: bytes) -> dict[str, Any]:
             break
         start = colon.end()
         value, end = scan(string, start)
-        is_kept = name in _KEPT and type(value) is dict
+        is_kept = name in VERBATIM_MEMBERS and type(value) is dict
         if is_kept and not _NOT_JSON.search(string, start, end):
             value = VerbatimObject(value, _text(string, line, start, end))
         message[name] = value

@@ -31,6 +31,7 @@ class HandshakeEra(EraRules):
         self.headers: dict[str, str] = {"MCP-Protocol-Version": version} if agreed else {}
         self.channel_headers: Mapping[str, str] | None = self.headers
         params = {
+            **identity.opening,
             "protocolVersion": version,
             "capabilities": {**identity.capabilities, **identity.handshake_capabilities},
             "clientInfo": identity.info,

@@ -39,12 +39,14 @@ _NOTHING: Mapping[str, Any] = {}
 class ClientIdentity(NamedTuple):
     """The client's name, version and capabilities.
 
-    ``handshake_capabilities``: those it adds in the handshake era.
+    ``handshake_capabilities``: those it adds in the handshake era. ``opening``: further params of
+    ``initialize``.
     """
 
     info: Mapping[str, Any]
     capabilities: Mapping[str, Any] = _NOTHING
     handshake_capabilities: Mapping[str, Any] = _NOTHING
+    opening: Mapping[str, Any] = _NOTHING
 
 
 class EraRules(ABC):

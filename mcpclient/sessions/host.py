@@ -257,7 +257,7 @@ class Caller(asyncio.Protocol):
             result = await self._ask_server(request_id, method, params)
             answer = messages.response(request_id, result)
         except PeerError as error:
-            answer = messages.error_response(request_id, error.code, error.message, error.data)
+            answer = messages.failure(request_id, error)
         except McpError as error:
             answer = {"jsonrpc": "2.0", "id": request_id, "failed": packed(error)}
         finally:

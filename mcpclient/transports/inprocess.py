@@ -150,7 +150,7 @@ def serve_function(answer: Answer) -> Serve:
                     result = await result
                 reply = messages.response(request_id, result or {})
             except PeerError as error:
-                reply = messages.error_response(request_id, error.code, error.message, error.data)
+                reply = messages.failure(request_id, error)
             except Exception as error:
                 text = f"{type(error).__name__}: {error}"
                 reply = messages.error_response(request_id, ErrorCode.INTERNAL_ERROR, text)

@@ -11,7 +11,7 @@ import pytest
 from mcpclient import CallToolResult, McpError, ServerUnavailable
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.events.around import Call, Proceed
-from tests.bridge.sides import bridged
+from tests.bridge.sides import ServerSide, bridged
 from tests.support.mcp_server import McpServer, Refusal, refusing
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
@@ -40,6 +40,21 @@ async def test_a_handshake_host_and_server_see_each_other_s_own_bytes() -> None:
         side.say(f'{{"id": {asked["id"]}, "result": {ODD} , "jsonrpc": "2.0"}}')
         told = f'{{"jsonrpc":"2.0","id":"r","result":{ODD}}}'
         assert await host.line() == told.encode()
+
+
+@pytest.mark.parametrize("era", ["handshake", "stateless"])
+async def test_a_log_message_right_behind_the_opening_is_not_lost(era: str) -> None:
+    """F-BRIDGE-1: though the client does not count as connected yet."""
+
+    class Eager(ServerSide):
+        def say(self, text: str | bytes) -> None:
+            super().say(text)
+            if b"capabilities" in (text if isinstance(text, bytes) else text.encode()):
+                super().say('{"jsonrpc":"2.0","method":"notifications/message","params":{"n":1}}')
+
+    async with bridged(Eager(McpServer(era))) as (host, _):
+        await host.initialize()
+        assert (await host.message())["params"] == {"n": 1}
 
 
 @pytest.mark.parametrize("method", ["slow", "tools/call"])

@@ -278,6 +278,34 @@ async def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> Non
         assert len(server.messages("tools/call")) == 1
 
 
+async def test_a_retry_is_bound_to_its_call_and_used_once() -> None:
+    """F-BRIDGE-5: any other is refused, and no tool runs for it."""
+    server = McpServer("handshake")
+    async with bridged(server) as (host, _):
+        await host.request("server/discover", modern(roots={}))
+        call = {"name": "ask", "arguments": {"method": "roots/list"}}
+        asked = (await host.request("tools/call", modern(call)))["result"]
+        good = {"requestState": asked["requestState"], "inputResponses": {}}
+        forgeries: dict[str, dict[str, Any]] = {
+            "forged": {"requestState": "s"},
+            "of another kind": {"requestState": [asked["requestState"]]},
+            "without a state": {"requestState": None},
+            "of another tool": {"name": "echo"},
+            "with other arguments": {"arguments": {"method": "ping"}},
+            "with more": {"x": 1},
+        }
+        for name, changed in forgeries.items():
+            retry = modern({**call, **good, **changed})
+            refused = await host.request("tools/call", retry)
+            assert refused.get("error", {}).get("code") == -32602, name
+        foreign = await host.request("prompts/get", modern({**call, **good}))
+        assert foreign["error"]["code"] == -32602
+        retry = modern({**call, **good})
+        assert "content" in (await host.request("tools/call", retry))["result"]
+        assert (await host.request("tools/call", retry))["error"]["code"] == -32602
+        assert len(server.messages("tools/call")) == 1
+
+
 async def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-BRIDGE-1: at most a number of them wait, and the end of the host cancels the rest."""
     monkeypatch.setattr("mcpclient.bridge.rounds._MAX_HELD", 1)

@@ -194,24 +194,78 @@ def test_threads_move_the_bytes_where_no_loop_can() -> None:
 
 
 @pytest.mark.parametrize("method", ["x", "completion/complete"])
-@pytest.mark.parametrize(
-    "outcome",
-    ['"result":{"a":-Infinity}', '"error":{"code":-1,"message":"no","data":NaN}'],
-    ids=["result", "error"],
-)
-async def test_values_that_only_python_reads_are_not_passed_on(method: str, outcome: str) -> None:
-    """F-BRIDGE-1: a notification is dropped, and a response is an error, by a task or not."""
+@pytest.mark.parametrize("is_modern", [False, True])
+async def test_a_number_that_json_does_not_have_costs_itself(method: str, is_modern: bool) -> None:
+    """F-BRIDGE-1: not the message around it, by a task or not; ``1e400`` is JSON, and passes."""
     server = McpServer("handshake")
     server.answers[method] = lambda params: None
     async with bridged(server) as (host, side):
+        await (host.request("server/discover", modern()) if is_modern else host.initialize())
+        for sent, told in (
+            ('"result":{"a":-Infinity}', '"a":null'),
+            ('"error":{"code":-1,"message":"no","data":NaN}', '"data":null'),
+            ('"result":{"a":1e400}', '"a":null' if is_modern else '"a":1e400'),
+            ('"error":{"code":-1, "message":"no","data":1e400,"x":1.0}', '"data":1e400,"x":1.0}'),
+        ):
+            side.lines.clear()
+            host.write({"id": 7, "method": method, "params": modern() if is_modern else {}})
+            asked = await side.came(f'"method":"{method}"')
+            side.say('{"method":"n","params":{"a":NaN}}')
+            side.say(f'{{"id":{asked["id"]},{sent}}}')
+            assert b'"a":null' in await host.line()
+            assert told.encode() in await host.line()
+
+
+async def test_what_else_a_message_says_is_passed_on() -> None:
+    """F-BRIDGE-1: in initialize, in cancellations either way, and in errors."""
+    server = McpServer("handshake")
+    async with bridged(server) as (host, side):
+        opening = {"protocolVersion": "2025-11-25", "capabilities": {}, "x": 1, "_meta": {"y": 2}}
+        await host.request("initialize", opening)
+        sent = server.messages("initialize")[0]["params"]
+        assert (sent["x"], sent["_meta"]) == (1, {"y": 2})
+        for method in ("tools/call", "x/slow"):
+            side.lines.clear()
+            server.answers["x/slow"] = lambda params: None
+            host.write({"id": 1, "method": method, "params": {"name": "never"}})
+            asked = await side.came(method)
+            withdrawn = {"requestId": 1, "reason": f"enough of {method}"}
+            host.write({"method": "notifications/cancelled", "params": withdrawn})
+            told = await side.came("enough of")
+            assert told["params"] == {**withdrawn, "requestId": asked["id"]}
+        side.say('{"jsonrpc":"2.0","id":8,"method":"roots/list"}')
+        question = await host.message()
+        refused = {"code": 5, "message": "no", "x": {"y": 1}}
+        host.write({"id": question["id"], "error": refused})
+        assert (await side.came('"y": 1'))["error"] == refused
+        side.say('{"jsonrpc":"2.0","id":9,"method":"roots/list"}')
+        question = await host.message()
+        withdrawn = {"requestId": 9, "reason": "too late"}
+        side.say(json.dumps({"method": "notifications/cancelled", "params": withdrawn}))
+        assert (await host.message())["params"] == {**withdrawn, "requestId": question["id"]}
+
+
+async def test_a_host_that_says_no_more_gets_its_answers() -> None:
+    """F-BRIDGE-5: whole, also when it reads slowly; not its subscriptions, and nothing for ever."""
+    server = McpServer("handshake")
+    server.answers["slow"] = lambda params: None
+    text = "x" * 1_000_000
+    async with bridged(server) as (host, side):
         await host.initialize()
-        host.write({"id": 7, "method": method})
-        asked = await side.came(f'"method":"{method}"')
-        side.say('{"method":"n","params":{"a":NaN}}')
-        side.say(f'{{"id":{asked["id"]},{outcome}}}')
-        answer = await host.message()
-        assert answer["id"] == 7
-        assert "cannot be sent as JSON" in answer["error"]["message"]
+        host.reader.hold(is_held=True)
+        host.write({"id": "a", "method": "slow"})
+        host.write({"id": "b", "method": "tools/call", "params": {"name": "never"}})
+        asked = await side.came('"slow"')
+        host.writer.close()
+        await asyncio.sleep(3)
+        side.say('{"jsonrpc":"2.0","id":9,"method":"roots/list"}')
+        assert "closed its end" in (await side.came('"id":9'))["error"]["message"]
+        side.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"x": text}}))
+        await asyncio.sleep(3)
+        host.reader.hold(is_held=False)
+        assert (await host.message())["result"] == {"x": text}
+        await side.came("the host has left")
+    assert side.receiver is None
 
 
 JUNK = st.recursive(

@@ -59,7 +59,6 @@ async def test_a_request_that_only_reads_is_repeated_after_a_loss() -> None:
         ('"error":{"code":-7,"message":"no","data":[1]}', {"code": -7, "message": "no"}),
         ('"error":7', {"code": -32603}),
         ('"result":[]', {"code": -32603}),
-        ('"result":{"a":NaN}', {"code": -32603}),
     ],
 )
 async def test_a_failure_is_told_once(result: str, message: dict[str, Any]) -> None:

@@ -17,7 +17,7 @@ from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolVi
 from ...framing.logs import logger_for
 from ...jsonrpc import messages
 from ...jsonrpc.codec import weight_of
-from ...jsonrpc.messages import ErrorCode, Message, RequestId
+from ...jsonrpc.messages import CancelReason, ErrorCode, Message, RequestId
 from ...lazy import answerers
 from ...net.clocks import PausableClocks, timestamp
 from ...net.futures import BackgroundTasks, cancel
@@ -32,6 +32,8 @@ this client's calls are paused meanwhile."""
 
 # The most visits a user is asked for before one call; with more, the call fails.
 _MAX_VISITS = 20
+
+_NO_PARAMS: Mapping[str, Any] = {}
 
 _MAX_TASKS = 100
 _MAX_COUNTED = 1000
@@ -67,6 +69,8 @@ class Handlers(Observer):
         self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
         self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
         self._declared: Mapping[str, Any] = {}
+        self.opening: Mapping[str, Any] = {}
+        """Params of ``initialize`` beside those of this client."""
         self._augmentable = AUGMENTABLE.keys() & self._answerers.keys() if tasks else ()
         self._tasks: dict[str, _ReceivedTask] = {}
         self._running = BackgroundTasks()
@@ -91,9 +95,13 @@ class Handlers(Observer):
         self,
         other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]],
         capabilities: Mapping[str, Any],
+        opening: Mapping[str, Any] = _NO_PARAMS,
     ) -> None:
-        """Let another client answer all requests, and declare its capabilities."""
-        self._other, self._declared = other, capabilities
+        """Let another client answer all requests, and declare its capabilities.
+
+        ``opening``: what else it says in ``initialize``.
+        """
+        self._other, self._declared, self.opening = other, capabilities, opening
 
     def attach(self, server: str, observers: list[Observer]) -> None:
         """Serve one connection. ``server``: the name of the server in questions to the user."""
@@ -345,11 +353,12 @@ class InboundRequests:
         is_short = isinstance(request_id, int) or len(request_id) <= _MAX_ID_LENGTH
         return len(self._running) < (_MAX_WAITING if is_short else _MAX_ANSWERING // 10)
 
-    def cancel(self, request_id: object) -> None:
-        """Stop answering a request that the server has withdrawn."""
+    def cancel(self, params: Mapping[str, Any]) -> None:
+        """Stop answering a request that the server has withdrawn: params of the notification."""
+        request_id = params.get("requestId")
         if isinstance(request_id, (int, str)) and request_id in self._running:
             self._handled.pop(request_id, None)
-            self._running.pop(request_id).cancel()
+            self._running.pop(request_id).cancel(CancelReason.of(params))
 
     def withdraw(self) -> None:
         """Cancel all answers, since the server no longer waits for them."""
@@ -374,6 +383,8 @@ class InboundRequests:
             with self._clocks.held() if method in PAUSES_TIMEOUTS else nullcontext():
                 result = await self._handlers.answer_request(method, params)
             answer = messages.response(request_id, result)
+        except PeerError as error:
+            answer = messages.failure(request_id, error)
         except McpError as error:
             answer = messages.error_response(request_id, *error_answer(error))
         except asyncio.CancelledError:

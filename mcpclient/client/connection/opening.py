@@ -75,7 +75,7 @@ def plan_for(route: Route, options: Options, transport: Transport, remembered: E
     if options.transport == "sse" and version is None:
         version = LATEST_HANDSHAKE  # a transport of the handshake era has nothing to probe
     return Plan(
-        ClientIdentity(options.client_info, capabilities, handshake),
+        ClientIdentity(options.client_info, capabilities, handshake, options.handlers.opening),
         route.shown,
         version=version,
         remembered=remembered,

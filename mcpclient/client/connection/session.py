@@ -23,7 +23,14 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
-from ...jsonrpc.messages import ErrorCode, Message, RequestId, peer_error, result_of
+from ...jsonrpc.messages import (
+    CancelReason,
+    ErrorCode,
+    Message,
+    RequestId,
+    peer_error,
+    result_of,
+)
 from ...net.futures import BackgroundTasks, LoopEnd, cancel, consume_exception
 from ...protocol.negotiation import EraRules
 from ...protocol.outgoing import Cancel, Outgoing
@@ -180,14 +187,14 @@ class Session:
             await relay.finish(min(pending.idle or math.inf, max(left, 0.0)))
         return result_of(message)
 
-    def give_up(self, sent: Sent) -> None:
+    def give_up(self, sent: Sent, reason: str = "cancelled") -> None:
         """Give up a request whose result is not awaited yet."""
         if sent.sending is not None:
             sent.sending.cancel()
             sent.sending.add_done_callback(consume_exception)
         consume_exception(sent.waiter)
         if not sent.waiter.done():
-            self._abandon(sent.outgoing, asyncio.CancelledError())
+            self._abandon(sent.outgoing, asyncio.CancelledError(CancelReason(reason)))
         self.correlator.close(sent.pending)
 
     def _send(self, outgoing: Outgoing) -> Awaitable[None] | None:
@@ -228,7 +235,8 @@ class Session:
                 return
             request_id = outgoing.request_id
             if self.era is not None and request_id is not None and self.ended is None:
-                text = "timed out" if isinstance(reason, CallTimeout) else "cancelled"
+                timed_out = isinstance(reason, CallTimeout)
+                text = "timed out" if timed_out else CancelReason.in_error(reason)
                 sending = self._send(self.era.cancellation(request_id, text))
                 if sending is not None:
                     self._departures.start(self._depart(asyncio.ensure_future(sending)))
@@ -300,7 +308,7 @@ class Session:
             if not self.correlator.progress(params, self.loop.time()):
                 _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         elif method == "notifications/cancelled":
-            self._answering.cancel(params.get("requestId"))
+            self._answering.cancel(params)
         self._events.notification(method, params)
 
     def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:

@@ -65,9 +65,7 @@ class PipeReader:
         """Whether the writer has closed its end, where that is seen without reading."""
         if self._pipe.closed or not hasattr(select, "poll"):
             return False
-        poll = select.poll()
-        poll.register(self._pipe.fileno(), getattr(select, "POLLRDHUP", 0))
-        return bool(poll.poll(0))
+        return _has_event(self._pipe, getattr(select, "POLLRDHUP", 0))
 
     def hold(self, *, is_held: bool) -> None:
         """Stop reading, or go on. A pipe that has ended meanwhile is only reported then."""
@@ -138,6 +136,16 @@ class PipeWriter:
             return False
         return any(waiting)
 
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether the reader has closed its end, where that is seen without writing."""
+        return self._pipe.closed or (hasattr(select, "poll") and _has_event(self._pipe, 0))
+
+    @property
+    def unsent(self) -> int:
+        """The number of bytes that wait to be sent."""
+        return self._size
+
     def write(self, data: bytes | memoryview) -> None:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
@@ -204,6 +212,13 @@ class PipeWriter:
             self._changed(False)
 
 
+def _has_event(pipe: IO[bytes], events: int) -> bool:
+    """Whether one of the events has happened to a pipe, or its other end was closed."""
+    poll = select.poll()
+    poll.register(pipe.fileno(), events)
+    return bool(poll.poll(0))
+
+
 def _unwatch(remove: Callable[[int], object], pipe: IO[bytes]) -> None:
     with suppress(RuntimeError, ValueError):  # the loop or the pipe is closed: nothing is watched
         remove(pipe.fileno())
@@ -267,6 +282,10 @@ class ThreadedWriter(PipeWriter):
     @property
     def has_unread(self) -> bool:
         return False
+
+    @property
+    def is_cut_off(self) -> bool:
+        return self._closed
 
     def write(self, data: bytes | memoryview) -> None:
         if self._finishing or not data:
