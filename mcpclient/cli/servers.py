@@ -52,7 +52,7 @@ async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.no_connect:
         return _answer_servers(config, {}, screen.style)
     limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
-    manager = Manager(config, reconnect=None, connect_timeout=limit, stderr="discard")
+    manager = Manager(config.servers, reconnect=None, connect_timeout=limit, stderr="discard")
     async with screen.status, manager:
         found = {name: _status(server) for name, server in manager.servers.items()}
     return _answer_servers(config, found, screen.style)
@@ -135,7 +135,7 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
         {**_written(server), **found.get(name, {})} for name, server in config.servers.items()
     ]
     raw = {"servers": servers, "problems": [str(problem) for problem in config.problems]}
-    if not servers and any(problem.severity == "error" for problem in config.problems):
+    if not servers and any(problem.is_error for problem in config.problems):
         return Answer(raw, "none of the configured servers can be used", exit_code=USAGE)
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from .answers.answerers import RootsOption
-    from .connection.client_options import ClientOptions, QueryOptions
+    from .connection.client_options import ClientOptions, QueryOptions, ResultT
     from .events.around import Around
 
 
@@ -366,11 +366,14 @@ async def call(
     arguments: Mapping[str, Any] | None = None,
     *,
     raise_on_error: bool = False,
+    returns: type[ResultT] | None = None,
     **options: Unpack[ClientOptions],
-) -> CallToolResult:
+) -> ResultT:
     """Connect, call one tool, and close. ``options`` are those of `Client`; see its `call_tool`."""
     async with Client(target, **options) as client:
-        return await client.call_tool(tool, arguments, raise_on_error=raise_on_error)
+        return await client.call_tool(
+            tool, arguments, raise_on_error=raise_on_error, returns=returns
+        )
 
 
 async def list_tools(target: Target, **options: Unpack[ClientOptions]) -> list[Tool]:

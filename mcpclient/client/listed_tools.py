@@ -13,7 +13,7 @@ from ..lazy import schema as json_schema
 from ..lazy import secret_arguments
 from ..net.clocks import steady_seconds
 from ..protocol.tasks import task_support_of
-from ..protocol.types import CallToolResult, Tool, wraps_result
+from ..protocol.types import CallToolResult, Tool
 from .events.callbacks import Observer
 
 if TYPE_CHECKING:
@@ -65,7 +65,6 @@ class ListedTools(Observer):
         self.secret_schemas: dict[str, Any] = {}
         self.are_stale: bool = True
         self._schemas: dict[str, object] = {}
-        self._wrapping: set[str] = set()
         self._compiled: dict[str, Schema | str] = {}
         self._wasted = 0.0
 
@@ -78,7 +77,6 @@ class ListedTools(Observer):
         )
         self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
-        self._wrapping = {name for name, schema in known.items() if wraps_result(schema)}
         if self._mode == "off":
             return
         self._compiled = {
@@ -126,7 +124,6 @@ class ListedTools(Observer):
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
-        result.is_wrapped = tool in self._wrapping
         if self._stderr_of_sandbox is not None and result.is_error:
             with suppress(ClientClosed):  # the client may be closed since the result came
                 denied = re.findall(_DENIED, self._stderr_of_sandbox())

@@ -53,9 +53,9 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
     fits), ``Literal``, ``Any``. Members that a dataclass has no field for are left out; a missing
     one takes the field's default.
 
-    The inside of a wrapped result is tried first, then the whole. Raises `ToolError` for the
-    result of a tool that failed, `ResultMismatch` for data that does not fit, and `UsageError` for
-    a type that JSON cannot fill.
+    Of an object ``{"result": …}`` both the inside and the whole are tried. Raises `ToolError` for
+    the result of a tool that failed, `ResultMismatch` for data that does not fit, and `UsageError`
+    for a type that JSON cannot fill.
     """
     if result.is_error:
         raise ToolError(tool, result)
@@ -63,9 +63,11 @@ def typed_result(tool: str, result: CallToolResult, returns: type[T]) -> T:
         return typing.cast(T, _fill(result.data, returns))
     except _Unfit as error:
         problem = error
-    if result.is_wrapped:
+    structured = result.structured
+    if isinstance(structured, dict) and list(structured) == ["result"]:
+        other = structured if result.is_wrapped else structured["result"]
         with suppress(_Unfit):
-            return typing.cast(T, _fill(result.structured, returns))
+            return typing.cast(T, _fill(other, returns))
     raise ResultMismatch(tool, problem.place, problem.problem, result)
 
 

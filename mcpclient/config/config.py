@@ -48,6 +48,11 @@ class Problem:
     field: str | None = None
     hint: str = ""
 
+    @property
+    def is_error(self) -> bool:
+        """Whether the server, or the file, is left out."""
+        return self.severity == "error"
+
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         named = ".".join(part for part in (self.server, self.field) if part)

@@ -186,7 +186,7 @@ class Entries:
                 fresh = self.judge(written, problems, enabled, vouched).server
         if fresh is None:
             for problem in problems:
-                if problem.severity == "error":
+                if problem.is_error:
                     raise UsageError(str(problem))
             reason = f"{server.source} has no server {issued.name!r} any more"
             return refused(server, "denied", reason)

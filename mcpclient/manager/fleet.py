@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, name_targets
-from ..config.config import Config, ServerConfig
+from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
 from ..errors import UsageError
+from ..framing.logs import logger_for
 from ..gate.gate import Gate
 from ..net.futures import LoopBound
 from ..transports.base import Transport
@@ -25,6 +26,8 @@ from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.caps import Caps
+
+_logger = logger_for("mcpclient.manager")
 
 
 def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
@@ -54,6 +57,14 @@ def _configured(name: str, server: Any) -> ServerConfig:
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
     return read if read.name == name else replace(read, name=name)
+
+
+def require_servers(config: Config, *, strictly: bool = False) -> None:
+    """Raise `UsageError` where files have no servers because of errors; strictly: or at all."""
+    if not config.servers:
+        wrong = [str(each) for each in config.problems if each.is_error or strictly]
+        if wrong or strictly:
+            raise UsageError("; ".join(wrong) or "the configuration has no servers")
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,8 @@ class Fleet:
     ) -> None:
         self.caps: dict[str, Caps] = {}
         self._gate = Gate(policy)
-        self.config: Config = sources if isinstance(sources, Config) else Config()
+        self._told: set[Problem] = set()
+        self._adopt(sources if isinstance(sources, Config) else Config())
         self.configs: dict[str, ServerConfig] = configured_servers(sources, self._gate)
         self.servers: dict[str, Server] = {}
         is_lazy = self.lazy or any(config.lazy for config in self.configs.values())
@@ -125,6 +137,13 @@ class Fleet:
         self._names = self.catalog.names
         for server in self.configs.values():
             self._names.add_server(server.name, server.naming)
+
+    def _adopt(self, config: Config) -> None:
+        self.config: Config = config
+        for problem in config.problems:
+            if problem not in self._told:
+                self._told.add(problem)
+                _logger.warning("%s", problem)
 
     def open(self) -> None:
         """Make every server that is configured."""
@@ -216,13 +235,15 @@ class Fleet:
 
     def _take(self, config: Config) -> dict[str, ServerConfig]:
         after = configured_servers(config, self._gate)
-        self.config = config
+        self._adopt(config)
         return after
 
     async def _read_again(self) -> dict[str, ServerConfig]:
         if self.config.load_again is not None:
             load = self.config.load_again
-            return self._take(await asyncio.get_running_loop().run_in_executor(None, load))
+            config = await asyncio.get_running_loop().run_in_executor(None, load)
+            require_servers(config)
+            return self._take(config)
         before = {name: server.config for name, server in self.servers.items()}
         if not any(each.judge_again for each in before.values()):
             raise UsageError("these servers came from no file: give reload() a Config")

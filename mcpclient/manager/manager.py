@@ -24,7 +24,7 @@ from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
-from .fleet import Changes, Fleet
+from .fleet import Changes, Fleet, require_servers
 from .machine import Events, EventStream, ManagerEvent, Reconnect, Status
 from .managed_client import Slots
 from .naming import ToolNames
@@ -69,7 +69,8 @@ class Manager(Calls):
       (64, as most providers of models have it). See `ToolNames`.
     - ``wait``: ``"all"``: until every server is connected or has failed; a number: seconds after
       which those that are there will do, and the rest arrive as events; ``"none"``: do not wait.
-    - ``required``: names of servers, or True for all: one that is not connected then is an error.
+    - ``required``: names of servers, or True for all: one that is not connected then is an error,
+      and with True so is every error among ``problems``.
     - ``lazy``: servers whose tools are remembered from an earlier run are connected at the first
       call only. ``memory``: the file that remembers (by default ``tools.json`` in the state folder
       of this user); without ``lazy`` nothing is remembered unless this is given.
@@ -88,7 +89,7 @@ class Manager(Calls):
 
     A manager lives in the event loop that opens it, until it is closed or that loop stops. It may
     be used, and closed, from other event loops and threads. Raises `UsageError` for arguments that
-    make no sense.
+    make no sense, and for a file that was named and has no server that can be used.
     """
 
     def __init__(
@@ -116,10 +117,12 @@ class Manager(Calls):
         if isinstance(required, str):
             raise UsageError(f"required is a list: write required=[{required!r}]")
         if servers is None or isinstance(servers, (str, os.PathLike)):
-            env = {**os.environ, **(client_options.get("env") or {})}
+            env, is_named = {**os.environ, **(client_options.get("env") or {})}, servers is not None
             servers = load_config(
                 servers, env=env, inputs=inputs, policy=policy, approvals=approvals
             )
+            if is_named:
+                require_servers(servers, strictly=required is True)
         elif approvals is not None or inputs is not None:
             raise UsageError(
                 "approvals and inputs are for files: give these servers to load_config() with them"
@@ -148,9 +151,11 @@ class Manager(Calls):
         )
         self._servers = fleet.servers
         self._uris = {}
+        broken = {each.server: each for each in fleet.config.problems if each.is_error}
         for name in () if isinstance(required, bool) else required:
             if name not in fleet.configs:
-                raise UsageError(there_is_no("server", name, fleet.configs))
+                wrong = broken.get(name) or there_is_no("server", name, fleet.configs)
+                raise UsageError(str(wrong))
 
     # Connecting and closing
 
@@ -179,6 +184,11 @@ class Manager(Calls):
             self._require_wanted()  # it may have been closed while this waited
             if self._is_open:
                 return
+            wrong = [each for each in self.problems if each.is_error]
+            if self._required is True and wrong:
+                raise ServersFailed(
+                    {each.server or each.file: UsageError(str(each)) for each in wrong}
+                )
             self._fleet.slots = Slots(os.environ)
             self._is_open = self._was_open = True
             self._events.open()
@@ -290,7 +300,10 @@ class Manager(Calls):
 
     @property
     def problems(self) -> list[Problem]:
-        """Mistakes in the configuration, and tools that are repeated or not as locked."""
+        """Mistakes in the configuration, and tools that are repeated or not as locked.
+
+        Each is also logged, once, as a warning.
+        """
         pins = self._fleet.pins
         return [
             *self._fleet.config.problems,

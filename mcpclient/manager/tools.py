@@ -282,14 +282,16 @@ class ServerTools:
         """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
         self._tools = self._offered(tools)
         self._shared.catalog.update(self._server, self._tools)
-        pins = self._shared.pins
+        pins, known = self._shared.pins, self.mismatches
         if pins is None:
             self.mismatches = repeated_tools(self._tools)
-            return
-        self.mismatches = tuple(pins.compare(self._server.name, *self.to_pin()))
+        else:
+            self.mismatches = tuple(pins.compare(self._server.name, *self.to_pin()))
+            for mismatch in self.mismatches:
+                self._shared.events.tell(PinMismatch(self._server.name, mismatch))
         for mismatch in self.mismatches:
-            _logger.warning("%s: %s", self._server.name, mismatch)
-            self._shared.events.tell(PinMismatch(self._server.name, mismatch))
+            if mismatch not in known:
+                _logger.warning("%s: %s", self._server.name, mismatch)
 
     def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         include, exclude = self._server.config.include, self._server.config.exclude

@@ -225,16 +225,26 @@ class CallToolResult(_ToolOutput):
     """The result of a tool call.
 
     ``warnings``: violations of the tool's output schema by the structured content; empty where
-    that was not checked. ``is_wrapped``: whether the output schema wraps the return value in an
-    object of its own, ``{"result": …}``; False where the tool was not listed before.
+    that was not checked.
     """
 
-    __slots__ = ("is_wrapped", "warnings")
+    __slots__ = ("warnings",)
 
     def __init__(self, raw: Mapping[str, Any], warnings: Sequence[str] = ()) -> None:
         super().__init__(raw)
         self.warnings: list[str] = list(warnings)
-        self.is_wrapped: bool = False
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether the structured content is a wrapper ``{"result": …}`` around the return value.
+
+        Frameworks add one to values that are not objects, since structured content must be an
+        object. The text then has the bare value; that of a genuine object repeats all of it.
+        """
+        structured = self.structured
+        if not isinstance(structured, dict) or list(structured) != ["result"]:
+            return False
+        return len(self.content) != 1 or _as_json(self.text) != structured
 
     @property
     def data(self) -> Any:
@@ -245,13 +255,16 @@ class CallToolResult(_ToolOutput):
         """
         structured = self.structured
         if structured is not None:
-            is_wrapper = isinstance(structured, dict) and list(structured) == ["result"]
-            return structured["result"] if self.is_wrapped and is_wrapper else structured
-        text = self.text
-        try:
-            return json.loads(text, parse_constant=int)  # NaN and Infinity, which are none, fail
-        except (ValueError, RecursionError):
-            return text
+            return structured["result"] if self.is_wrapped else structured
+        return _as_json(self.text)
+
+
+def _as_json(text: str) -> Any:
+    """Return the value of JSON; a string that is not JSON is returned as it is."""
+    try:
+        return json.loads(text, parse_constant=int)  # NaN and Infinity, which are none, fail
+    except (ValueError, RecursionError):
+        return text
 
 
 def wraps_result(schema: object) -> bool:

@@ -350,8 +350,9 @@ def call(
     arguments: Mapping[str, Any] | None = None,
     *,
     raise_on_error: bool = False,
+    returns: type[ResultT] | None = None,
     **options: Unpack[_ClientOptions],
-) -> CallToolResult: ...
+) -> ResultT: ...
 
 connect: type[Client]
 connect_all: type[Manager]

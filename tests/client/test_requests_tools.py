@@ -121,27 +121,20 @@ async def test_a_result_as_a_type_of_the_caller() -> None:
         assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "object", "properties": {"result": {"type": "integer"}}},
-        {"type": "object", "x-fastmcp-wrap-result": True, "properties": {"result": {}, "x": {}}},
-    ],
-)
 @pytest.mark.parametrize("validate", ["warn", "off"])
-async def test_a_wrapper_around_the_data(schema: dict[str, Any], validate: str) -> None:
-    """F-API-3: taken off where the tool's output schema says that it is one."""
+async def test_the_data_has_one_shape_whatever_was_called_before(validate: str) -> None:
+    """F-API-3, F-API-29: before a listing, after it, and by the function that connects."""
     wrapped = {"result": [1, 2]}
+    schema = {"type": "object", "properties": {"result": {}}, "x-fastmcp-wrap-result": True}
     server = Server(
         tools_list={"tools": [{**ECHO, "outputSchema": schema}, {"name": "plain"}]},
         tools_call={"content": [], "structuredContent": wrapped},
     )
     async with server.client(validate=validate) as client:
-        assert (await client.call_tool("echo")).data == wrapped  # nothing is known of it yet
+        before = await client.call_tool("echo")
         await client.list_tools()
-        result = await client.call_tool("echo")
-        assert (result.data, result.structured, result.is_wrapped) == ([1, 2], wrapped, True)
-        assert (await client.call_tool("plain")).data == wrapped
+        for result in (before, await client.call_tool("echo"), await client.call_tool("plain")):
+            assert (result.data, result.structured, result.is_wrapped) == ([1, 2], wrapped, True)
         assert await client.call_tool("echo", returns=list[int]) == [1, 2]
 
 

@@ -210,10 +210,9 @@ def test_a_type_that_cannot_be_looked_up() -> None:
         fill({"value": 1}, Local)
 
 
-def result_of(structured: object, wrapped: bool = False, **fields: Any) -> CallToolResult:
-    result = CallToolResult({"content": [], "structuredContent": structured, **fields})
-    result.is_wrapped = wrapped
-    return result
+def result_of(structured: object, text: str = "", **fields: Any) -> CallToolResult:
+    content = [{"type": "text", "text": text}]
+    return CallToolResult({"content": content, "structuredContent": structured, **fields})
 
 
 def test_the_data_of_a_result() -> None:
@@ -230,12 +229,13 @@ def test_a_wrapper_is_taken_off_where_that_fits() -> None:
     class Outcome:
         result: int
 
-    wrapped = result_of({"result": 3}, wrapped=True)
-    assert typed_result("t", wrapped, int) == 3
     globals()["Outcome"] = Outcome
-    assert typed_result("t", wrapped, Outcome) == Outcome(3)
+    for text in ("3", '{"result": 3}'):  # a wrapper, and an object that happens to look like one
+        result = result_of({"result": 3}, text)
+        assert typed_result("t", result, int) == 3
+        assert typed_result("t", result, Outcome) == Outcome(3)
     with pytest.raises(ResultMismatch, match="expected text, got 3"):
-        typed_result("t", wrapped, str)
+        typed_result("t", result_of({"result": 3}, "3"), str)
 
 
 def test_a_mismatch_has_fields() -> None:

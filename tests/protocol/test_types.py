@@ -365,14 +365,20 @@ def test_annotations_and_descriptions_are_read() -> None:
 
 
 def test_the_wrapper_of_a_result_is_taken_off_where_it_is_one() -> None:
-    """F-API-3: by the tool's schema, and only where there is nothing beside it."""
-    for structured, is_wrapped, data in (
-        ({"result": 1}, True, 1),
-        ({"result": 1}, False, {"result": 1}),
-        ({"result": 1, "more": 2}, True, {"result": 1, "more": 2}),
-        ({"other": 1}, True, {"other": 1}),
-        ([1], True, [1]),
+    """F-API-3, F-API-29: as the result alone shows: the text of a genuine object repeats it."""
+    whole = '{"result": 1}'
+    for structured, texts, data in (
+        ({"result": 1}, ["1"], 1),
+        ({"result": 1}, ["the answer"], 1),
+        ({"result": [1, 2]}, ["1", "2"], [1, 2]),
+        ({"result": None}, [], None),
+        ({"result": 1}, [whole], {"result": 1}),
+        ({"result": 1}, [whole, whole], 1),
+        ({"result": 1, "more": 2}, ["1"], {"result": 1, "more": 2}),
+        ({"other": 1}, ["1"], {"other": 1}),
+        ([1], ["1"], [1]),
     ):
-        result = CallToolResult({"structuredContent": structured})
-        result.is_wrapped = is_wrapped
+        content = [{"type": "text", "text": text} for text in texts]
+        result = CallToolResult({"content": content, "structuredContent": structured})
         assert result.data == data
+        assert result.is_wrapped == (data != structured)
