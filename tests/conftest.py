@@ -111,14 +111,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", slow)
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
-    """Tell coverage, where it measures, which test begins; its parameters do not matter there."""
-    coverage = sys.modules.get("coverage")
-    measuring = coverage and coverage.Coverage.current()
-    if measuring:
-        measuring.switch_context(nodeid.partition("[")[0])
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     """Run a test that is a coroutine function, in virtual time where it is marked so."""

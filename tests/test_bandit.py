@@ -14,7 +14,10 @@ import mcpclient
 
 PACKAGE = Path(mcpclient.__file__).parent
 
-pytestmark = pytest.mark.skipif(sys.version_info < (3, 10), reason="bandit needs Python 3.10")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.version_info < (3, 10), reason="bandit needs Python 3.10"),
+]
 
 # By rule: why it is no danger here, and the modules where it is expected; None: anywhere.
 EXPLAINED: dict[str, tuple[str, set[str] | None]] = {

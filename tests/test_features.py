@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
 TESTS = Path(__file__).parent
 TABLE = TESTS / "FEATURES.md"
 

@@ -20,6 +20,8 @@ import pytest
 from mcpclient import errors
 from tests.tools.imports import Import, imports_of, read_sources, standard_library
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # A module imports only from lower floors, or from its own folder.

@@ -53,6 +53,8 @@ from tests.auth.world import (
 from tests.tools.imports import read_sources
 from tests.tools.randomness import uses_of_randomness
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 KEY = Es256Key(1)

@@ -26,6 +26,8 @@ from mcpclient.recording.transcript import read_transcripts
 from mcpclient.testing import cassette, check_tools
 from mcpclient.transports.replaying import Recording
 
+pytestmark = pytest.mark.slow
+
 # What JSON can nest, and hardly anything else can.
 DEEP = "[" * 950 + "]" * 950
 

@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
 # The most that is allowed of each: see the functions and patterns below.

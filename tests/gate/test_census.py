@@ -19,6 +19,8 @@ import mcpclient
 from tests.tools.imports import read_sources
 from tests.tools.reach import Graph, Node, graph_of
 
+pytestmark = pytest.mark.slow
+
 STARTS = re.compile(
     r"subprocess\.(?:Popen|run|call|check_call|check_output|getoutput|getstatusoutput)"
     r"|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawn\w*|startfile|fork\w*)"

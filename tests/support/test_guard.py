@@ -213,7 +213,15 @@ def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:
     assert "not reached" not in report
 
 
+_READS_ALL = "a rule of the house: reads all sources"
 SLOW = {
+    "tests/gate/test_census.py": _READS_ALL,
+    "tests/test_bandit.py": _READS_ALL,
+    "tests/test_features.py": _READS_ALL,
+    "tests/test_floors.py": _READS_ALL,
+    "tests/test_randomness.py": _READS_ALL,
+    "tests/test_raw_exceptions.py": _READS_ALL,
+    "tests/test_style.py": _READS_ALL,
     "tests/adapters/test_provider_sdks.py": "importing the SDKs takes seconds",
     "tests/adapters/test_provider_types.py": "importing the SDKs takes seconds",
     "tests/tools/bench/test_bench.py": "runs every row of the benchmark",
@@ -225,7 +233,6 @@ SLOW = {
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
-    "tests/tools/test_coverage_gate.py": "measures the coverage of a project",
     "tests/tools/test_distribution.py": "builds, and installs into environments",
     "tests/tools/test_saboteur.py": "runs the tests of a copy",
 }
