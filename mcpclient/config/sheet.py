@@ -12,30 +12,36 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ..display import HIDDEN
-from ..entries.entry import Entry, EntryError
-from ..entries.variables import Inputs, InputSpec, Variables, has_references, references
+from ..entries.entry import Entry
+from ..entries.resolve import is_shell
+from ..entries.variables import (
+    Inputs,
+    InputSpec,
+    has_references,
+    references,
+    without_references,
+)
 from ..framing.escaping import escape_line
-from ..net.files import read_file
-from ..net.paths import bundle_folder
-from ..recording.secrets import TOKEN, is_secret_name
+from ..recording.secrets import TOKEN, names_secret
+from .named_files import NamedFile, uncompared
 
-# Larger files are identified by size and time: reading them would delay every start.
-_MAX_READ_SIZE = 64 * 1024 * 1024
-_MAX_READ_IN_ALL = 512 * 1024 * 1024
 _DIGEST_SHOWN = 12
-# Each may name a file, which is looked up and digested before the user is asked.
-_MAX_WORDS = 10_000
-# What may be a secret, and is not code: a variable called TOKEN can also hold a line for a shell.
-_KEY = re.compile(r"(?:(?:Basic|Bearer|Token) )?[A-Za-z0-9_~+/=:.-]{8,}")
-# Where a word of a command, or a line for a shell, may have the path of a file inside it.
-_AROUND_PATHS = re.compile(rf"[\s;|&<>()'\"=,@{os.pathsep}]+")
+# A key: no option, path, host, URL or line for a shell. It has the signs of paths and hosts only
+# where it is long and mixed, as base64 is.
+_SCHEME = r"(?:(?:Basic|Bearer|Token) )?"
+_KEY = re.compile(
+    rf"{_SCHEME}(?:[A-Za-z0-9_][A-Za-z0-9_~+=-]{{7,}}"
+    r"|(?!.*://|[A-Za-z]:)(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9_][A-Za-z0-9_~+/=:.-]{19,})"
+)
+# Signs of code, which may look at any variable of its process; behind such an option, any words.
+_CODE = re.compile(r"[(){}\[\]`$\n]|%\w+%")
+_CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEprx]|--(?:call|command|eval|exec|execute|print)")
 
 
 class Shown(NamedTuple):
@@ -43,69 +49,6 @@ class Shown(NamedTuple):
 
     name: str
     value: str
-
-
-class NamedFile(NamedTuple):
-    """A file that an entry names, and the digest of its content; "" where there is none."""
-
-    path: str
-    digest: str
-
-
-def _real(path: str) -> str:
-    with suppress(ValueError):  # for a NUL, which the reader of files refuses
-        path = os.path.realpath(path)
-    return path
-
-
-class NamedFiles:
-    """The files that an entry names, each read once: the judged content is the one used."""
-
-    def __init__(self) -> None:
-        self._contents: dict[str, bytes | OSError] = {}
-        self._digests: dict[str, str] = {}
-        self._size = 0
-
-    def read(self, path: str) -> bytes:
-        """Return a file's content. Raises as `read_file`, and `EntryError` for too much in all."""
-        real = _real(path)
-        if real not in self._contents:
-            try:
-                read = self._contents[real] = read_file(path, limit=_MAX_READ_SIZE)
-                self._size += len(read)
-            except OSError as error:
-                self._contents[real] = error
-            if self._size > _MAX_READ_IN_ALL:
-                text = f"the files that it names are larger than {_MAX_READ_IN_ALL} bytes together"
-                raise EntryError(text)
-        content = self._contents[real]
-        if isinstance(content, OSError):
-            raise content
-        return content
-
-    def digest(self, path: str, *, is_used: bool = True) -> str:
-        """Return the digest of a file's content, "" where there is none.
-
-        A file that is too large or not readable is identified by its size and time. ``is_used``:
-        the content is kept for `read`. Raises `EntryError` as `read` does.
-        """
-        real = _real(path)
-        if real not in self._digests:
-            self._digests[real] = self._digest(path)
-            if not is_used:
-                self._contents.pop(real, None)
-        return self._digests[real]
-
-    def _digest(self, path: str) -> str:
-        try:
-            return hashlib.sha256(self.read(path)).hexdigest()
-        except OSError:
-            pass
-        try:
-            status = os.stat(path)
-        except (OSError, ValueError):
-            return ""
-        return hashlib.sha256(f"{status.st_size} {status.st_mtime_ns}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -167,81 +110,79 @@ def sheet_of(
 ) -> Sheet:
     """Return the sheet of an entry, ``written`` in a ``file`` of a scope and at a path."""
     used = inputs.used_in(written)
-    rows = (*_rows(entry), *(_input_row(inputs.specs[name]) for name in used))
+    specs = [inputs.specs[name] for name in used]
+    secrets = _Secrets(entry, {spec.id: spec.default or "" for spec in specs})
+    rows = (*_rows(entry, secrets), *(_input_row(spec, secrets) for spec in specs))
     return Sheet(entry.name, *file, rows, entry.restrictions, [written, used], find)
 
 
-def named_files(
-    entry: Entry,
-    written: Mapping[str, Any],
-    variables: Variables,
-    base: str,
-    around: str,
-    files: NamedFiles,
-) -> Iterator[NamedFile]:
-    """Yield the files that an entry names: by ``envFile``, ``{file:…}``, in its command and env.
+class _Secrets:
+    """The values of an entry that may be hidden: those that nothing runs, or connects to.
 
-    ``base``: where relative paths begin; ``around``: where those of ``{file:…}`` do. ``variables``:
-    their values, without asking for any. Raises `EntryError` for too many words or values.
+    These are the values of headers and environment variables whose names say that each is a secret
+    itself. A variable is shown where code of the command may use it, or another one refers to it.
     """
 
-    def path_of(text: str, folder: str) -> str:
-        # As it is opened: ".." behind a link leads elsewhere than the text of the path says.
-        return os.path.join(folder, variables.expand(text, is_path=True, keep_missing=True).text)
+    def __init__(self, entry: Entry, defaults: Mapping[str, str]) -> None:
+        shown = [getattr(entry, each.name) for each in fields(entry)]
+        shown = [each for each in shown if each is not entry.env and each is not entry.headers]
+        self._keys: set[tuple[str, str]] = set()
+        env = {} if _has_code(entry.command, defaults) else entry.env
+        for kind, values, hideable in (
+            ("env", entry.env, env),
+            ("header", entry.headers, entry.headers),
+        ):
+            for name, text in values.items():
+                shown.append(name)
+                others = "\0".join(other for key, other in entry.env.items() if key != name)
+                is_plain = re.fullmatch(_SCHEME, without_references(text)) or _is_key(text)
+                if name in hideable and names_secret(name) and name not in others and is_plain:
+                    self._keys.add((kind, name))
+                else:
+                    shown.append(text)
+        self._shown_inputs = frozenset(references(shown, "input"))
 
-    cwd = os.path.normpath(path_of(entry.cwd or "", base))
-    if entry.env_file:
-        path = path_of(entry.env_file, base)
-        yield NamedFile(path, files.digest(path))
-    for kind in ("file", "content"):
-        for name in references(written, kind):
-            path = path_of(name, around)
-            yield NamedFile(path, files.digest(path))
-    # Its digest stands for all that is in a bundle, which may not be unpacked yet.
-    folder = str(bundle_folder(os.environ, entry.sha256)) + os.sep if entry.sha256 else ""
-    as_written = dict.fromkeys((*entry.command, *entry.env.values(), entry.headers_helper or ""))
-    # As they are used, too: a value may hold a path, and a missing one is empty, or a shell's.
-    texts = [*as_written]
-    for keep in (True, False):
-        texts += [variables.expand(text, keep_missing=keep).text for text in as_written]
-    words = dict.fromkeys(word for text in texts for word in _words_in(text) if word)
-    if len(words) > _MAX_WORDS:
-        raise EntryError(
-            f"its command and env have more than {_MAX_WORDS} words, each of which may name a file "
-            "that the user would agree to",
-            hint="write the long value into a file, and name that",
-        )
-    for path in dict.fromkeys(path_of(word, cwd) for word in words):
-        is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
-        if not is_inside and os.path.isfile(path):
-            yield NamedFile(path, files.digest(path, is_used=False))
+    def row(self, kind: str, name: str, text: str) -> Shown:
+        """Return the row of a value, which is hidden if it is a secret in the file itself."""
+        is_hidden = (kind, name) in self._keys and not has_references(text)
+        return Shown(f"{kind} {name}", HIDDEN if is_hidden else text)
+
+    def has_input(self, spec: InputSpec) -> bool:
+        """Return whether an input is a secret, and is used for nothing else."""
+        return spec.password and spec.id not in self._shown_inputs
 
 
-def _words_in(text: str) -> Iterator[str]:
-    """Yield the possible paths in a word of a command: the whole word, and its parts."""
-    yield text
-    for part in _AROUND_PATHS.split(text):
-        yield part
-        if part[:1] == "-" and part[:2] != "--":
-            yield part[2:]  # as in -r./hook.js
+def _has_code(command: Sequence[str], defaults: Mapping[str, str]) -> bool:
+    """Return whether a command may hold code, or a shell reads it."""
+    words = [without_references(word, defaults) for word in command]
+    return any(
+        is_shell(word)
+        or _CODE.search(word) is not None
+        or (_CODE_OPTION.fullmatch(before) is not None and " " in word)
+        for before, word in zip(["", *words], words)
+    )
+
+
+def _is_key(text: str) -> bool:
+    return _KEY.fullmatch(text) is not None or TOKEN.fullmatch(text) is not None
 
 
 _PLAIN = (
     *("headers_helper", "env_file", "cwd", "bundle", "sha256", "transport"),
     *("timeout", "connect_timeout", "include", "exclude", "naming", "trusted", "lazy"),
 )
+_SECRET_VALUES = ("oauth.clientSecret", "oauth.client_secret", "oauth.CLIENT_SECRET")
 _SPELLED = {"headers_helper": "headersHelper", "env_file": "envFile"}
 
 
-def _rows(entry: Entry) -> Iterator[Shown]:
+def _rows(entry: Entry, secrets: _Secrets) -> Iterator[Shown]:
     if entry.command:
         yield Shown("command", shlex.join(entry.command))
     if entry.url is not None:
         yield Shown("url", entry.url)
-    for name, text in entry.env.items():
-        yield Shown(f"env {name}", _unless_secret(name, text))
-    for name, text in entry.headers.items():
-        yield Shown(f"header {name}", _unless_secret(name, text))
+    for kind, values in (("env", entry.env), ("header", entry.headers)):
+        for name, text in values.items():
+            yield secrets.row(kind, name, text)
     if entry.oauth is not None:
         yield from _value_rows("oauth", entry.oauth)
     for name in _PLAIN:
@@ -256,6 +197,9 @@ def _rows(entry: Entry) -> Iterator[Shown]:
         yield Shown("limits", json.dumps(given))
     for name, value in entry.restrictions.items():
         yield from _value_rows(name, value)
+    patterns = uncompared(entry)
+    if patterns:
+        yield Shown("not compared", f"the files that these name: {' '.join(patterns)}")
 
 
 def _value_rows(name: str, value: Any) -> Iterator[Shown]:
@@ -264,18 +208,13 @@ def _value_rows(name: str, value: Any) -> Iterator[Shown]:
             yield from _value_rows(f"{name}.{key}", item)
         return
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    yield Shown(name, _unless_secret(name.rpartition(".")[2], text))
+    is_hidden = name in _SECRET_VALUES and _is_key(text) and not has_references(text)
+    yield Shown(name, HIDDEN if is_hidden else text)
 
 
-def _input_row(spec: InputSpec) -> Shown:
+def _input_row(spec: InputSpec, secrets: _Secrets) -> Shown:
     default = "no default"
     if spec.default is not None:
-        is_hidden = spec.password and _KEY.fullmatch(spec.default)
+        is_hidden = secrets.has_input(spec) and _is_key(spec.default)
         default = "default " + (HIDDEN if is_hidden else repr(spec.default))
-    return Shown(f"input {spec.id}", ", ".join(filter(None, (spec.description, default))))
-
-
-def _unless_secret(name: str, text: str) -> str:
-    """Return a value as written, or `HIDDEN` for a secret that stands in the file itself."""
-    is_secret = is_secret_name(name) and _KEY.fullmatch(text) and not has_references(text)
-    return HIDDEN if is_secret else TOKEN.sub(HIDDEN, text)
+    return Shown(f"input {spec.id}", ", ".join(filter(None, (default, spec.description))))

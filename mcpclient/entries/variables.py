@@ -297,6 +297,12 @@ def has_references(text: str) -> bool:
     return _WITH_DOLLAR.search(text) is not None
 
 
+def without_references(text: str, defaults: Mapping[str, str] | None = None) -> str:
+    """Return a string without its variables, but with their defaults; ``defaults``: of inputs."""
+    given = defaults or {}
+    return _USUAL.sub(lambda match: match["default"] or given.get(match["input"] or "", ""), text)
+
+
 def strings_in(value: Any) -> Iterator[str]:
     """Yield every string of a JSON value, the keys of its objects included."""
     pending = [value]

@@ -17,10 +17,11 @@ from typing import NamedTuple
 from ..auth.options import IdentityProvider, OAuth
 from ..client.configured import authentication_of
 from ..config.config import SETTINGS, Config, Problem, ServerConfig, Severity, Source
+from ..config.named_files import NamedFiles, named_files
 from ..config.policy.policy import Policy
 from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, places_of
-from ..config.sheet import NamedFiles, named_files, sheet_of
+from ..config.sheet import sheet_of
 from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
 from ..entries.resolve import resolve, written_target

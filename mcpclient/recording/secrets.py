@@ -30,6 +30,10 @@ _PUBLIC_NAME = re.compile(
     r"|expires|format|hint|in|label|length|limit|methods?|mode|name|parameters?|policy|provider"
     r"|realm|required|scheme|servers?|status|strategy|supported|title|types?|ur[il]s?|usage)$"
 )
+_SECRET_ITSELF = re.compile(
+    r"(?:password|passwd|passphrase|passcode|secret|token|authorization|assertion|cookie|signature"
+    r"|key|code|verifier|(?:^|_)(?:pass|pat|pin|psk|pwd?|otp|jwt|bearer))s?(?:_[0-9]+)?$"
+)
 _COUNT = re.compile(r"(?:^|_)tokens(?:_|$)")
 
 # Tokens that services give a form of their own, and keys in PEM.
@@ -49,6 +53,15 @@ def is_secret_name(name: str) -> bool:
         return False
     words = _words(name)
     return _SECRET_NAME.search(words) is not None and _PUBLIC_NAME.search(words) is None
+
+
+def names_secret(name: str) -> bool:
+    """Whether a value of this name is itself the secret, by the last word of the name.
+
+    ``API_TOKEN`` is; ``TOKEN_COMMAND``, ``PRIVATE_KEY_PATH`` and ``X-Auth-Host`` are only about
+    one, and may name a program, a file or a host.
+    """
+    return is_secret_name(name) and _SECRET_ITSELF.search(_words(name)) is not None
 
 
 def is_count_name(name: str) -> bool:

