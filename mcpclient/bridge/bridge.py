@@ -22,7 +22,8 @@ from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.codec import VerbatimObject, finite
-from ..jsonrpc.messages import CancelReason, ErrorCode, RequestId
+from ..jsonrpc.messages import ErrorCode, RequestId
+from ..jsonrpc.peer import Params
 from ..jsonrpc.verbatim import decode_verbatim
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from ..protocol.negotiation import (
@@ -32,7 +33,8 @@ from ..protocol.negotiation import (
     STATELESS_VERSIONS,
 )
 from ..transports.backoff import Retries
-from .host import HostChannel, Params
+from ..transports.base import Transport
+from .host import HostChannel
 from .relayed import Relayed
 from .rounds import CARRIERS, Rounds
 from .translation import (
@@ -106,6 +108,7 @@ class Bridge(Observer):
         self._uris: dict[str, asyncio.Task[None] | None] = {}
         self._is_stalled = False
         self._draining: asyncio.Task[None] | None = None
+        self._corked: Transport | None = None
 
     async def serve(self, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False) -> None:
         """Serve a host until it closes its end."""
@@ -261,7 +264,7 @@ class Bridge(Observer):
             return None
         if meta is None:
             self._become_ready()
-        return Relayed(session, method, params)
+        return Relayed(session, method, params, self._host.in_turn)
 
     async def _send(self, method: str, params: Params | None, *, is_raw: bool = False) -> Params:
         """Send a request; one that only reads again, if the server was lost meanwhile."""
@@ -343,9 +346,7 @@ class Bridge(Observer):
 
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host."""
-        if method == "notifications/cancelled":
-            self._host.cancel((params or {}).get("requestId"), CancelReason.of(params))
-        elif method == "notifications/initialized":
+        if method == "notifications/initialized":
             self._become_ready()
         elif self._client is None or not self._connection.is_open:
             _logger.debug("there is no server for %s", method)
@@ -358,11 +359,19 @@ class Bridge(Observer):
         if self._client is not None and self._connection.is_open:
             self._connection.session.transport.hold(is_held=is_stalled)
 
+    def host_writes(self) -> None:
+        """Let what the host has sent together be sent on in one write."""
+        if self._client is not None and self._connection.is_open:
+            self._corked = self._connection.session.transport
+            self._corked.cork()
+
     def host_wrote(self) -> None:
-        """Do not read from the host while the server does not read."""
-        if self._client is None or not self._connection.is_open or self._draining is not None:
+        """Send that; do not read from the host while the server does not read."""
+        corked, self._corked = self._corked, None
+        if corked is None:
             return
-        if self._connection.session.transport.is_congested:
+        corked.uncork()
+        if corked.is_congested and self._draining is None:
             self._host.hold(is_held=True)
             self._draining = self._host.tasks.start(self._drain())
 

@@ -115,6 +115,8 @@ _LARGE = 1024 * 1024
 VERBATIM_MEMBERS = ("params", "result", "error")
 """The members of a message that may be a `VerbatimObject`."""
 
+_OPENINGS = {name: f',"{name}":'.encode() for name in VERBATIM_MEMBERS}
+
 
 class VerbatimObject(dict[str, Any]):
     """An object of a message that is passed on: its members, and the ``text`` it was read from.
@@ -151,17 +153,22 @@ def encode(message: Mapping[str, Any]) -> bytes:
     if type(params) is dict and type(params.get("_meta")) is VerbatimObject:
         meta = params.pop("_meta")  # the last of the params, which are the last of the request
     try:
-        line = "".join(_encode(message, 0)).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(
-            f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
-        ) from None
+        line = _encoded(message)
     finally:
         if type(params) is dict and meta is not None:
             params["_meta"] = meta
     if meta is None:
         return line
     return b'%b%b"_meta":%b}}' % (line[:-2], b"" if line.endswith(b"{}}") else b",", meta.text)
+
+
+def _encoded(message: Mapping[str, Any]) -> bytes:
+    try:
+        return "".join(_encode(message, 0)).encode()
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"{message.get('method', 'the answer')}: cannot be sent as JSON: {error}"
+        ) from None
 
 
 def finite(value: Any) -> Any:
@@ -188,8 +195,9 @@ def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
 
 
 def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    rest = encode({key: part for key, part in message.items() if key != name})
-    return [rest[:-1] + f',"{name}":'.encode(), message[name].text, b"}"]
+    rest = {**message}
+    content = rest.pop(name)
+    return [_encoded(rest)[:-1] + _OPENINGS[name], content.text, b"}"]
 
 
 def decode(text: bytes | str) -> Any:

@@ -12,8 +12,14 @@ _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _ENDING = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*")
 
+# Messages as nearly all are written: compact, their content in one member, before it or behind it
+# only members that name the message.
+_NAMES = r'"(?:jsonrpc|id|method)":(?:"[^"\\]*"|-?\d+)'
+_HEAD = re.compile(rf'\{{((?:{_NAMES},)*)"(params|result|error)":(?=\{{)')
+_TAIL = re.compile(rf"((?:,{_NAMES})*)\}}")
+
 # Words that `json` reads, and other decoders refuse. In a string, they do no harm.
-_NOT_JSON = re.compile("NaN|Infinity")
+_NOT_JSON = ("NaN", "Infinity")
 
 
 def decode_verbatim(text: bytes | str) -> Any:
@@ -21,10 +27,34 @@ def decode_verbatim(text: bytes | str) -> Any:
     try:
         string, line = (text, b"") if isinstance(text, str) else (str(text, "utf-8"), text)
         if not takes_too_much(string):
-            return _decode_members(string, line)
+            return _decode_plain(string, line) or _decode_members(string, line)
     except (ValueError, RecursionError, StopIteration):
         pass
     return decode(text)  # which says what is wrong, or it is not an object
+
+
+def _decode_plain(string: str, line: bytes) -> dict[str, Any] | None:
+    head = _HEAD.match(string)
+    if head is None:
+        return None
+    start = head.end()
+    value, end = scan(string, start)
+    tail = _TAIL.fullmatch(string, end)
+    if tail is None:
+        return None
+    before, name = head.groups()
+    names = before[:-1] if before else tail.group(1)[1:]
+    if before and tail.group(1):
+        names += tail.group(1)
+    message: dict[str, Any] = scan("{" + names + "}", 0)[0]
+    message[name] = _kept(value, string, line, start, end)
+    return message
+
+
+def _kept(value: dict[str, Any], string: str, line: bytes, start: int, end: int) -> dict[str, Any]:
+    if any(string.find(word, start, end) >= 0 for word in _NOT_JSON):
+        return value
+    return VerbatimObject(value, _text(string, line, start, end))
 
 
 def _decode_members(string: str, line: bytes) -> dict[str, Any]:
@@ -37,9 +67,8 @@ def _decode_members(string: str, line: bytes) -> dict[str, Any]:
             break
         start = colon.end()
         value, end = scan(string, start)
-        is_kept = name in VERBATIM_MEMBERS and type(value) is dict
-        if is_kept and not _NOT_JSON.search(string, start, end):
-            value = VerbatimObject(value, _text(string, line, start, end))
+        if name in VERBATIM_MEMBERS and type(value) is dict:
+            value = _kept(value, string, line, start, end)
         message[name] = value
         ending = _ENDING.fullmatch(string, end)
         if ending is not None:

@@ -26,8 +26,10 @@ from ..errors import ConnectFailed, McpError, PeerError, UsageError
 from ..framing.ndjson import LineFramer
 from ..framing.uri import Url
 from ..jsonrpc import messages
-from ..jsonrpc.codec import decode, encode
+from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
+from ..jsonrpc.peer import Peer
+from ..jsonrpc.verbatim import decode_verbatim
 from ..net.clocks import timestamp
 from ..net.futures import BackgroundTasks
 from ..net.session_sockets import Place, check_private, is_own_peer, session_names
@@ -71,6 +73,7 @@ class Host(Observer):
         self._timer: asyncio.TimerHandle | None = None
         connection = connection_of(client)
         connection.observers.append(self)
+        connection.decode = decode_verbatim
         connection.options.handlers.forward_to(self._ask_caller, _ANSWERED)
 
     async def serve(self, listener: socket.socket) -> asyncio.AbstractServer:
@@ -109,11 +112,11 @@ class Host(Observer):
             caller, own_id = self.subscriptions.get(subscription, (None, 0))
             if caller is not None:
                 params = {**params, "_meta": {**(meta or {}), SUBSCRIPTION_ID: own_id}}
-                caller.send(messages.notification(method, params))
+                caller.notify(method, params)
         elif method not in _NOT_FOR_ALL:
             for caller in self.callers:
                 if caller.joined:
-                    caller.send(messages.notification(method, params))
+                    caller.notify(method, params)
 
     async def _ask_caller(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """Forward a question of the server to the caller of the latest request."""
@@ -148,20 +151,18 @@ class Host(Observer):
         return found
 
 
-class Caller(asyncio.Protocol):
+class Caller(Peer, asyncio.Protocol):
     """The connection of one command. ``joined``: it has sent the session's token."""
 
     def __init__(self, host: Host) -> None:
-        self.running: dict[RequestId, asyncio.Task[None]] = {}
+        self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
+        super().__init__(self, asyncio.get_running_loop().create_future, self._tasks.start)
         self.latest: int = 0
         self.joined: bool = False
         self._host = host
         self._framer = LineFramer()
-        self._asked: dict[RequestId, asyncio.Future[Message]] = {}
-        self._last_id = 0
         self._subscribed: set[str] = set()
         self._connection = connection_of(host.client)
-        self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept only the user who owns the session."""
@@ -173,48 +174,41 @@ class Caller(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel whatever the caller still waits for."""
-        for task in self.running.values():
-            task.cancel()
-        for future in self._asked.values():
-            future.cancel()
+        self.cancel_all("the user has left")
+        self.end_questions(PeerError(ErrorCode.INTERNAL_ERROR, "the user has left"))
         self._host.callers.remove(self)
         for uri in list(self._subscribed):
             self._tasks.start(self._unsubscribe(uri))
         self._host.watch_idleness()
 
     def data_received(self, data: bytes) -> None:
-        """Handle the messages that the next bytes complete; an invalid one ends the connection."""
-        try:
-            for line in self._framer.feed(data):
-                self._take(decode(line if isinstance(line, bytes) else b""))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            self.transport.abort()
+        """Handle the messages that the next bytes complete."""
+        for line in self._framer.feed(data):
+            self.take_line(line)
 
-    def send(self, message: Mapping[str, Any]) -> None:
+    def write(self, message: Mapping[str, Any]) -> None:
         """Send a message, unless the caller has gone or does not read."""
         if self.transport.get_write_buffer_size() > _MAX_UNREAD:
             self.transport.abort()
         elif not self.transport.is_closing():
             self.transport.write(encode(message) + b"\n")
 
-    def _take(self, message: Message) -> None:
-        method, request_id = message.get("method"), message.get("id")
-        params = message.get("params") or {}
-        if not self.joined:
-            self._greet(message, params)
-        elif method is None:
-            waiter = self._asked.get(message["id"])
-            if waiter is not None and not waiter.done():
-                waiter.set_result(message)
-        elif request_id is not None:
-            self.latest = next(self._host.calls)
-            self.running[request_id] = self._tasks.start(self._forward(request_id, method, params))
-        elif method == "notifications/cancelled":
-            task = self.running.get(params["requestId"])
-            if task is not None:
-                task.cancel()
+    def take(self, message: Any) -> None:
+        """Handle a message; an invalid first one ends the connection."""
+        if self.joined:
+            super().take(message)
+            return
+        try:
+            self._greet(message, message["params"])
+        except (KeyError, TypeError, ValueError):
+            self.transport.abort()
+
+    def refuse(self, request_id: object, code: int, reason: str) -> None:
+        """Refuse a message; a stranger gets no answer."""
+        if self.joined:
+            super().refuse(request_id, code, reason)
         else:
-            self._tasks.start(self._connection.session.notify(method, params))
+            self.transport.abort()
 
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
@@ -236,43 +230,38 @@ class Caller(asyncio.Protocol):
             await self._connection.restore()
         self.send(messages.response(request_id, self._host.state()))
 
-    async def ask(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Send the server's question to the caller; return the result. Raises `PeerError`."""
-        self._last_id = own_id = self._last_id + 1  # there may be later questions meanwhile
-        waiter = self._asked[own_id] = asyncio.get_running_loop().create_future()
-        self.send(messages.request(own_id, method, params))
-        try:
-            await asyncio.wait({waiter})
-        except asyncio.CancelledError:
-            self.send(messages.notification("notifications/cancelled", {"requestId": own_id}))
-            raise
-        finally:
-            del self._asked[own_id]
-        if waiter.cancelled():
-            raise PeerError(ErrorCode.INTERNAL_ERROR, "the user has left")
-        return messages.result_of(waiter.result())
+    def fail(self, request_id: RequestId, method: str, error: BaseException) -> None:
+        """Send the response for an error, of which the caller reports all."""
+        if isinstance(error, McpError) and not isinstance(error, PeerError):
+            self.send({"jsonrpc": "2.0", "id": request_id, "failed": packed(error)})
+        else:
+            super().fail(request_id, method, error)
 
-    async def _forward(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        try:
-            result = await self._ask_server(request_id, method, params)
-            answer = messages.response(request_id, result)
-        except PeerError as error:
-            answer = messages.failure(request_id, error)
-        except McpError as error:
-            answer = {"jsonrpc": "2.0", "id": request_id, "failed": packed(error)}
-        finally:
-            self.running.pop(request_id, None)
-        self.send(answer)
+    # jsonrpc.peer.Service: requests are passed on
 
-    async def _ask_server(
-        self, request_id: RequestId, method: str, params: Mapping[str, Any]
-    ) -> dict[str, Any]:
+    def notification(self, method: str, params: Mapping[str, Any] | None) -> None:
+        """Pass a notification on."""
+        self._tasks.start(self._connection.session.notify(method, params))
+
+    def relayed(self, method: str, params: Mapping[str, Any] | None) -> None:
+        """Return None: each request is passed on by a task."""
+
+    def explain(self, error: McpError) -> str:
+        """Return the text of an error; most are sent whole."""
+        return str(error)
+
+    async def request(
+        self, request_id: RequestId, method: str, params: Mapping[str, Any] | None
+    ) -> Mapping[str, Any]:
+        """Return the server's result of a request."""
+        self.latest = next(self._host.calls)
+        params = params or {}
         meta = params.get("_meta") or {}
         token = meta.get("progressToken")
 
         def pass_on(progress: Mapping[str, Any]) -> None:
             told = {**progress, "progressToken": token}
-            self.send(messages.notification("notifications/progress", told))
+            self.notify("notifications/progress", told)
 
         own_ids: list[RequestId] = []
 

@@ -149,6 +149,12 @@ class Transport(abc.ABC):
     def hold(self, *, is_held: bool) -> None:  # noqa: B027 - some cannot
         """Stop reading from the server, or go on, where the transport is able to."""
 
+    def cork(self) -> None:  # noqa: B027 - where messages do not share writes
+        """Hold messages back until `uncork`, so that they share a write."""
+
+    def uncork(self) -> None:  # noqa: B027
+        """Send the messages that were held back."""
+
     async def listen(  # noqa: B027 - most transports have one channel for all
         self, headers: Mapping[str, str]
     ) -> None:

@@ -44,6 +44,7 @@ class ConnectedTransport(Transport):
         self._waiting: list[tuple[RequestId | None, bytes]] = []
         self._waiting_size = 0  # in bytes
         self._flusher: asyncio.Handle | None = None
+        self._is_corked = False
         self._ended: McpError | None = None
         self._drained = NextChange()
 
@@ -77,7 +78,7 @@ class ConnectedTransport(Transport):
         if connection is None:
             raise ConnectionLost(f"there is no connection to {self.description}")
         message = outgoing.encode()
-        if self._flusher is not None or self._waiting or connection.paused:
+        if self._flusher is not None or self._waiting or connection.paused or self._is_corked:
             is_full = len(self._waiting) >= _MAX_WAITING or self._waiting_size >= _MAX_WAITING_BYTES
             # A response to a server that never reads would stay queued for ever. A request is
             # always queued, since its timeout removes it.
@@ -87,8 +88,15 @@ class ConnectedTransport(Transport):
             self._waiting_size += len(message)
         else:
             connection.write(self._frame(message))
-        if self._flusher is None:
+        if self._flusher is None and not self._is_corked:
             self._flusher = asyncio.get_running_loop().call_soon(self._flush)
+
+    def cork(self) -> None:
+        self._is_corked = True
+
+    def uncork(self) -> None:
+        self._is_corked = False
+        self._flush()
 
     @property
     def is_congested(self) -> bool:
@@ -103,7 +111,9 @@ class ConnectedTransport(Transport):
             self._connection.hold(is_held=is_held)
 
     def _flush(self) -> None:
-        self._flusher = None
+        if self._flusher is not None:
+            self._flusher.cancel()
+            self._flusher = None
         connection = self._connection
         if not self._waiting or self._ended is not None or connection is None or connection.paused:
             return

@@ -68,7 +68,27 @@ def test_a_value_that_is_not_json_is_not_kept() -> None:
     assert type(decode_verbatim('{"result": {"a": -Infinity}}')["result"]) is dict
 
 
-@given(MESSAGES, st.sampled_from([None, (", ", ": ")]), st.booleans())
+@pytest.mark.parametrize(
+    ("before", "behind"),
+    [
+        ('"jsonrpc":"2.0","id":7', ""),
+        ("", '"jsonrpc":"2.0","id":-7'),
+        ('"id":"é","method":"x"', '"jsonrpc":"2.0"'),
+        ('"id":1.5', '"id":2'),
+        ('"id":1,"id":2', ""),
+        ("", ""),
+    ],
+)
+@pytest.mark.parametrize("member", ["params", "result", "error"])
+def test_compact_messages_are_read_alike(before: str, behind: str, member: str) -> None:
+    """F-BRIDGE-1: the usual form has a way of its own."""
+    text = "{" + ",".join(filter(None, (before, f'"{member}":{{"a":"ü\\n"}}', behind))) + "}"
+    decoded = decode_verbatim(text.encode())
+    assert decoded == json.loads(text)
+    assert text_of(decoded[member]) == '{"a":"ü\\n"}'
+
+
+@given(MESSAGES, st.sampled_from([None, (",", ":")]), st.booleans())
 def test_messages_are_read_as_the_decoder_reads_them(
     message: Any, separators: Any, ascii_only: bool
 ) -> None:
@@ -86,6 +106,8 @@ def test_messages_are_read_as_the_decoder_reads_them(
 @pytest.mark.parametrize(
     "text",
     [
+        *('{"id":01,"result":{}}', '{"id":1,"result":{}}}', '{"id":1,,"result":{}}'),
+        *('{"result":{},"id":1,}', '{"result":{}"id":1}', '{"id":"\n","result":{}}'),
         *('{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a" 1}', "{1:2}", '{"a":}', '{"a":[}', '{"a":"'),
         *('{"a":1}x', '{"a":1 2}', "{,}", '{"params":{"b"', "{", "", '{"a":{"b":"\\"}}'),
     ],
