@@ -360,13 +360,13 @@ class Bridge(Observer):
             self._connection.session.transport.hold(is_held=is_stalled)
 
     def host_writes(self) -> None:
-        """Let what the host has sent together be sent on in one write."""
+        """Send messages that come together in one write."""
         if self._client is not None and self._connection.is_open:
             self._corked = self._connection.session.transport
             self._corked.cork()
 
     def host_wrote(self) -> None:
-        """Send that; do not read from the host while the server does not read."""
+        """Write them; do not read from the host while the server does not read."""
         corked, self._corked = self._corked, None
         if corked is None:
             return
