@@ -28,6 +28,8 @@ NEEDS_AUTH = 4
 PROTOCOL_ERROR = 5
 TIMEOUT = 124
 CANCELLED = 130
+SIGNALLED = 128
+"""Plus the number of the signal that has ended a command: SIGTERM, SIGHUP."""
 
 _COLUMNS = 80  # of a terminal that does not tell its width
 

@@ -27,10 +27,18 @@ from ..errors import (
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..lazy import hints
-from ..net.futures import cancel_on_ctrl_c
+from ..net.futures import Termination, cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
 from .connecting import client_for
-from .main import CANCELLED, NEEDS_AUTH, NO_CONNECTION, PROTOCOL_ERROR, TIMEOUT, USAGE
+from .main import (
+    CANCELLED,
+    NEEDS_AUTH,
+    NO_CONNECTION,
+    PROTOCOL_ERROR,
+    SIGNALLED,
+    TIMEOUT,
+    USAGE,
+)
 from .parsing import name_server, own_words, understand
 from .render import Style, fill
 from .screen import LogLines, Screen
@@ -75,8 +83,14 @@ def _could_show(screen: Screen, value: Any) -> bool:
 async def _perform(work: Awaitable[Answer], screen: Screen, *, as_json: bool) -> int:
     """Do the work and show its answer. Return the exit code."""
     cancel_on_ctrl_c()
-    answer = await work
-    _show(answer, screen, as_json=as_json)
+    termination = Termination()
+    try:
+        answer = await work
+        _show(answer, screen, as_json=as_json)
+    except asyncio.CancelledError:
+        if termination.number:
+            return SIGNALLED + termination.number
+        raise
     return answer.exit_code
 
 

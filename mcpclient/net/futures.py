@@ -296,6 +296,31 @@ def ctrl_c_calls(function: Callable[[], None]) -> Iterator[None]:
         cancel_on_ctrl_c()
 
 
+class Termination:
+    """Lets the first request to end this process (SIGTERM, SIGHUP) cancel the running task.
+
+    Its cleanup, which stops the servers that it has started, runs to its end: some senders signal
+    twice, or a process and its group. ``number``: of the signal that was received, 0 for none.
+    A signal that is ignored (nohup) or handled already is left alone. See `cancel_on_ctrl_c` for
+    platforms.
+    """
+
+    number: int = 0
+
+    def __init__(self) -> None:
+        self._task = asyncio.current_task()
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            with suppress(NotImplementedError, RuntimeError, ValueError):
+                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+                    asyncio.get_running_loop().add_signal_handler(number, self._received, number)
+
+    def _received(self, number: int) -> None:
+        if not self.number:
+            self.number = number
+            cancel(self._task)
+
+
 # Event loops
 
 

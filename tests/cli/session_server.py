@@ -1,7 +1,7 @@
 """A server with state, for sessions that stay; its calls wait for each other, so no test sleeps.
 
-``--alive FIFO``: hold the pipe open for as long as the process lives. ``--deaf``: stay when stdin
-has ended.
+``--alive FIFO``: hold the pipe open for as long as the process lives. ``--tell``: write to it when
+the connection is open. ``--deaf``: stay when stdin has ended; ``--stubborn``: ignore SIGTERM.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ class SessionServer(OpenedServer):
 
     def receive(self, message: Json, send: Send) -> None:
         super().receive(message, send)
+        if message.get("method") == "notifications/initialized" and "--tell" in sys.argv:
+            os.write(pipe.fileno(), b"+")
         event = EVENTS.get(message.get("method", ""))
         if event is not None:
             self._happened(event)
@@ -86,6 +88,8 @@ class SessionServer(OpenedServer):
 if __name__ == "__main__":
     if "--alive" in sys.argv:
         pipe = open(sys.argv[sys.argv.index("--alive") + 1], "wb")  # noqa: SIM115 - until the end
+    if "--stubborn" in sys.argv:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     serve_stdio(SessionServer())
     while "--deaf" in sys.argv:
         signal.pause()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -211,6 +212,62 @@ def test_the_end_of_a_command_cancels_its_call(commands: Commands, number: signa
     assert commands.said("call", "@it", "once_cancelled") == "once_cancelled"
     if number == signal.SIGINT:
         assert (process.returncode, out, errors) == (130, "", "cancelled\n")
+
+
+def said_in_pipe(pipe: int) -> bytes | None:
+    """Read one byte; None if none comes."""
+    return os.read(pipe, 1) if select.select([pipe], [], [], _LONGEST)[0] else None
+
+
+GREETING = """\
+{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",\
+"capabilities":{},"clientInfo":{"name":"host","version":"1"}}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "number"),
+    [
+        (("call", "never"), signal.SIGTERM),
+        (("record", "r.jsonl", "call", "never"), signal.SIGHUP),
+        (("listen",), signal.SIGTERM),
+        (("shell",), signal.SIGTERM),
+        (("inspect", "--no-browser"), signal.SIGTERM),
+        (("bridge",), signal.SIGTERM),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_command_that_is_terminated_stops_its_server(
+    commands: Commands, words: tuple[str, ...], number: signal.Signals
+) -> None:
+    """F-STD-3: by all steps, though the signal comes twice, as of ``timeout`` and its group."""
+    pipe, alive = commands.pipe_of_life()
+    server = [sys.executable, SERVER, "--alive", pipe, "--tell", "--deaf"]
+    server += ["--stubborn"] * (words == ("bridge",))
+    process = commands.start(*words, "--", *server, stdin=subprocess.PIPE)
+    if words == ("bridge",):
+        assert process.stdin is not None
+        process.stdin.write(GREETING)
+        process.stdin.flush()
+    assert said_in_pipe(alive) == b"+"
+    process.send_signal(number)
+    process.send_signal(number)
+    assert said_in_pipe(alive) == b"", "the server lives on"
+    os.close(alive)
+    process.communicate(timeout=_LONGEST)
+    assert process.returncode == 128 + number
+
+
+def test_a_session_that_is_terminated_stops_its_server(commands: Commands) -> None:
+    """F-SHOW-12, F-STD-3: as the end of the machine, or of the user's login, does it."""
+    pipe, alive = commands.pipe_of_life()
+    commands.open("--alive", pipe, "--deaf")
+    os.kill(commands.pid(), signal.SIGTERM)
+    assert said_in_pipe(alive) == b"", "the server lives on"
+    os.close(alive)
+    commands.run("close", "@it")  # waits for its end
+    assert commands.said("sessions") == "no session is open"
 
 
 @pytest.mark.parametrize("arguments", [(), ("--deaf",)], ids=["", "deaf"])
