@@ -2,13 +2,16 @@
 
 For a single call the server is left out: it is answered where it would be sent. So what is measured
 is only the way of a call from one thread into the event loop of another, and of its result back.
+Most of that is what the system takes to wake a thread, which depends on the machine and on what
+else it does; so a bare queue and a lock do the same in the same run.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from queue import SimpleQueue
@@ -39,7 +42,9 @@ async def call_blocking(watch: Stopwatch, count: int, where: Any) -> dict[str, i
         with watch:
             awaited = [await _awaited(client, count) for _ in range(_ROUNDS)]
             others = await asyncio.get_running_loop().run_in_executor(None, _others, where, count)
-    return {name: cost - min(awaited) for name, cost in others.items()}
+    bare = others.pop("bare")
+    more = {name: cost - min(awaited) for name, cost in others.items()}
+    return {**more, "times": more["more"] / bare}
 
 
 async def _answer(*_: object) -> dict[str, Any]:
@@ -62,6 +67,7 @@ def _others(where: Any, count: int) -> dict[str, float]:
             "more": _best(lambda: client.call_tool("echo"), count),
             "run": _best(lambda: asyncio.run(shared.call_tool("echo")), count // _FEWER),
             "portal": _by_portal(where, count) if find_spec("anyio") else 0.0,
+            "bare": _by_queue(count),
         }
 
 
@@ -77,6 +83,33 @@ def _by_portal(where: Any, count: int) -> float:
             portal.call(client.close)
 
 
+def _by_queue(count: int) -> float:
+    with _bare_queue() as bare:
+        return _best(bare, count)
+
+
+@contextmanager
+def _bare_queue() -> Iterator[Callable[[], None]]:
+    """The plainest way to another thread and back: a queue and a lock, without an event loop."""
+    handed: SimpleQueue[Lock | None] = SimpleQueue()
+
+    def hand_back() -> None:
+        for lock in iter(handed.get, None):
+            lock.release()
+
+    def hand_over() -> None:
+        lock = Lock()
+        lock.acquire()
+        handed.put(lock)
+        lock.acquire()
+
+    Thread(target=hand_back, daemon=True).start()
+    try:
+        yield hand_over
+    finally:
+        handed.put(None)
+
+
 def _best(call: Callable[[], object] | Callable[[], Awaitable[object]], count: int) -> float:
     costs = []
     for _ in range(_ROUNDS):
@@ -90,8 +123,8 @@ def _best(call: Callable[[], object] | Callable[[], Awaitable[object]], count: i
 async def call_from_threads(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Measure 64 calls over 8 threads as multiples of what they cost over 8 tasks.
 
-    ``least`` is the same with the plainest way from a thread to another and back added to the cost
-    of the tasks: a queue and a lock, without an event loop.
+    ``least`` is the same with the plainest way to another thread and back added to the cost of the
+    tasks.
     """
     async with mcpclient.connect(where) as client:
         with watch:
@@ -112,20 +145,7 @@ async def _over_tasks(client: mcpclient.Client) -> float:
 
 
 def _over_threads(where: Any, count: int) -> tuple[float, float]:
-    handed: SimpleQueue[Lock | None] = SimpleQueue()
-
-    def hand_back() -> None:
-        for lock in iter(handed.get, None):
-            lock.release()
-
-    def hand_over() -> None:
-        lock = Lock()
-        lock.acquire()
-        handed.put(lock)
-        lock.acquire()
-
-    Thread(target=hand_back, daemon=True).start()
-    with sync.connect(where) as client, ThreadPoolExecutor(_THREADS) as pool:
+    with sync.connect(where) as client, _bare_queue() as bare, ThreadPoolExecutor(_THREADS) as pool:
 
         def best(call: Callable[[], object]) -> float:
             def use() -> None:
@@ -140,6 +160,4 @@ def _over_threads(where: Any, count: int) -> tuple[float, float]:
                 costs.append(perf_counter() - started)
             return min(costs)
 
-        found = best(lambda: client.call_tool("echo", {"message": "x"})), best(hand_over)
-    handed.put(None)
-    return found
+        return best(lambda: client.call_tool("echo", {"message": "x"})), best(bare)

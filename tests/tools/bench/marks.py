@@ -29,8 +29,8 @@ class Mark:
     """One promise about one measure of one row.
 
     ``times``: so many times as good as the column ``than``, or as this library in the row
-    ``beside``; ``limit``: a number not to be passed,
-    in the measure's unit; ``beyond_floor``: by how much more than the floor it may be.
+    ``beside``; ``beyond``: how much more than these it may be, in the measure's unit; ``limit``: a
+    number that it does not pass.
     """
 
     row: str
@@ -39,7 +39,7 @@ class Mark:
     than: str = FLOOR
     beside: str | None = None
     limit: float | None = None
-    beyond_floor: float | None = None
+    beyond: float | None = None
 
 
 MARKS = (
@@ -50,7 +50,7 @@ MARKS = (
     Mark("bridge-http", times=3, beside="mcp-remote-http"),
     Mark("bridge-http", times=3, beside="fastmcp-http"),
     Mark("stdio-100", times=10, than=OFFICIAL),
-    Mark("stdio-100", times=1, than=TYPESCRIPT),
+    Mark("stdio-100", "cpu", times=1, than=TYPESCRIPT),
     Mark("stdio-batch", times=1.5, than=TYPESCRIPT),
     Mark("first-stdio", "cpu", times=1.5, than=OFFICIAL),
     Mark("first-stdio", "memory", limit=23),
@@ -58,16 +58,16 @@ MARKS = (
     Mark("json-handshake", times=0.8),
     Mark("json-counted", times=0.7),
     Mark("json-100", times=0.7),
-    Mark("json-authorized", times=0.85, beside="json-sequence"),
+    Mark("json-authorized", "cpu", beyond=15, beside="json-sequence"),
     Mark("sse-sequence", times=0.7),
     Mark("json-sequence", times=5, than=OFFICIAL),
     Mark("json-100", times=5, than=OFFICIAL),
     Mark("json-100", times=1.5, than=TYPESCRIPT),
     Mark("sse-sequence", times=7, than=OFFICIAL),
     Mark("notifications", limit=100_000),
-    Mark("ws-100", times=1, than=WEBSOCKETS),
-    Mark("stdio-connect", "time", beyond_floor=5),
-    Mark("json-connect", "time", beyond_floor=5),
+    Mark("ws-100", "cpu", beyond=4, beside="stdio-100"),
+    Mark("stdio-connect", "time", beyond=5),
+    Mark("json-connect", "time", beyond=5),
     Mark("import", "name_cpu", limit=60),
     Mark("import", "name_memory", limit=25),
     Mark("import", "memory", limit=25),
@@ -89,7 +89,7 @@ MARKS = (
     Mark("ws-1000", "each", limit=40),
     Mark("manager-call", "more", limit=5),
     Mark("manager-tools", "cpu", limit=100),
-    Mark("blocking-call", "more", limit=60),
+    Mark("blocking-call", "times", limit=1.3),
     Mark("sandbox-start", "more", limit=40),
     Mark("audit-call", "more", limit=60),
 )
@@ -109,20 +109,20 @@ def judge(mark: Mark, rounds: Rounds) -> Verdict:
     title, measure = _find(mark)
     columns = rounds.get((mark.row, mark.measure), {})
     values, others = columns.get(LIBRARY, ()), columns.get(mark.than, ())
+    reference = NAMES[mark.than]
+    if mark.beside is not None:
+        reference = f"the row {mark.beside}"
+        others = rounds.get((mark.beside, mark.measure), {}).get(LIBRARY, ())
     if mark.times is not None:
-        reference = NAMES[mark.than]
-        if mark.beside is not None:
-            reference = f"the row {mark.beside}"
-            others = rounds.get((mark.beside, mark.measure), {}).get(LIBRARY, ())
         wanted = f"{mark.times:.3g} x {reference}"
         ratios = [measure.speed(value, other) for value, other in zip(values, others)]
         found = [ratio for ratio in ratios if ratio is not None]
         return _verdict(title, wanted, found, mark.times, " x", higher_is_better=True)
     unit, better = f" {measure.unit}", measure.higher_is_better
-    if mark.beyond_floor is not None:
-        wanted = f"the floor + {mark.beyond_floor:g}{unit}"
+    if mark.beyond is not None:
+        wanted = f"{reference} + {mark.beyond:g}{unit}"
         found = [value - other for value, other in zip(values, others)]
-        return _verdict(title, wanted, found, mark.beyond_floor, unit, higher_is_better=better)
+        return _verdict(title, wanted, found, mark.beyond, unit, higher_is_better=better)
     assert mark.limit is not None
     wanted = f"{'at least' if better else 'at most'} {mark.limit:,.12g}{unit}"
     return _verdict(title, wanted, values, mark.limit, unit, higher_is_better=better)

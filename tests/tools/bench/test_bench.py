@@ -108,8 +108,8 @@ def test_ratios_compare_within_a_round_and_higher_is_better() -> None:
         (Mark("notifications", limit=100), {"mcpclient": [99.0]}, False),
         (Mark("servers-200", "each", limit=100), {"mcpclient": [99.0]}, True),
         (Mark("servers-200", "each", limit=100), {"mcpclient": [101.0]}, False),
-        (Mark("json-connect", "time", beyond_floor=5), {"mcpclient": [9], "floor": [3]}, False),
-        (Mark("json-connect", "time", beyond_floor=5), {"mcpclient": [7], "floor": [3]}, True),
+        (Mark("json-connect", "time", beyond=5), {"mcpclient": [9], "floor": [3]}, False),
+        (Mark("json-connect", "time", beyond=5), {"mcpclient": [7], "floor": [3]}, True),
         (Mark("in-flight-10000", "kept", times=0.5), {"mcpclient": [3], "floor": [2]}, True),
     ],
 )
