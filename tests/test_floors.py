@@ -127,8 +127,8 @@ ONLY_IN_NET = {
     "webbrowser": "the browser is net's",
 }
 
-# A program of its own, that this package only starts.
-PROGRAMS = ("sandbox.launcher", "code.program")
+# Programs of their own, which this package only starts.
+PROGRAMS = ("sandbox.launcher", "sandbox.restrictions", "code.program")
 
 # Elsewhere nothing asks which era it is: it asks the era, see protocol/era.py.
 ERAS = ("protocol.eras",)

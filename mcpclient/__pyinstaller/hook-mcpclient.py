@@ -12,7 +12,10 @@ hiddenimports = [
 ]
 hiddenimports = [name.removesuffix(".__init__") for name in hiddenimports]
 # Programs that another Python runs, from their source.
-_PROGRAMS = (os.path.join("code", "program.py"), os.path.join("sandbox", "launcher.py"))
+_PROGRAMS = tuple(
+    os.path.join(*name)
+    for name in (("code", "program.py"), ("sandbox", "launcher.py"), ("sandbox", "restrictions.py"))
+)
 datas = [
     (path, os.path.relpath(os.path.dirname(path), os.path.dirname(_FOLDER)))
     for path in _FILES

@@ -7,14 +7,17 @@ started only with ``best_effort``.
 
 from __future__ import annotations
 
+import errno
 import marshal
 import os
 import platform
 import shutil
+import struct
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import SandboxUnavailable, UsageError
 from ..framing.logs import logger_for
@@ -31,7 +34,6 @@ _logger = logger_for("mcpclient.sandbox")
 # Landlock's ABI 6 (Linux 6.12) is the first that confines signals and abstract sockets.
 _NEEDED_ABI = 6
 _MAX_FILE_SIZE = 1 << 30
-_SECCOMP_ACTION_NOTIFY = 0x7FC00000
 
 
 class Launch(NamedTuple):
@@ -93,21 +95,48 @@ def shortcoming(system: str) -> str:
         return "this Python has no ctypes"
     try:
         libc = ctypes.CDLL(None, use_errno=True)
-        action = ctypes.c_uint32(_SECCOMP_ACTION_NOTIFY)
-        number = 317 if platform.machine() == "x86_64" else 277
-        # SECCOMP_GET_ACTION_AVAIL: fails where the kernel or the container has no such filters.
-        can_filter = libc.syscall(number, 2, 0, ctypes.byref(action)) == 0
         abi = libc.syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint(1))
     except OSError as error:
         return f"the C library cannot be called: {error}"
-    if not can_filter:
-        return "the kernel does not allow system call filters (seccomp)"
     if abi < _NEEDED_ABI:
         has = f"has Landlock ABI {abi}" if abi > 0 else "does not allow Landlock"
         return f"the kernel {has}; ABI {_NEEDED_ABI} (Linux 6.12) is needed"
+    refused: list[str] = []
+    # Some containers refuse single calls. What a thread does to itself ends with the thread.
+    thread = threading.Thread(target=_try_to_confine, args=(libc, refused))
+    thread.start()
+    thread.join()
+    if refused:
+        return refused[0]
     if not os.path.exists(f"/proc/self/task/{os.getpid()}/children"):
         return "the kernel does not list the children of a process"
     return ""
+
+
+def _try_to_confine(libc: Any, refused: list[str]) -> None:
+    """Confine this thread as the launcher confines a server, and append the reason if it fails."""
+    libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
+    ruleset = libc.syscall(444, struct.pack("=QQQ", 1, 0, 3), ctypes.c_size_t(24), ctypes.c_uint(0))
+    folder = os.open("/", os.O_PATH | os.O_CLOEXEC)
+    rule = struct.pack("=Qi", 1, folder)
+    added = libc.syscall(445, ruleset, 1, rule, ctypes.c_uint(0))
+    entered = libc.syscall(446, ruleset, ctypes.c_uint(0))
+    os.close(folder)
+    if ruleset >= 0:
+        os.close(ruleset)
+    if added or entered:
+        refused.append("system calls of Landlock are not allowed here")
+        return
+    program = ctypes.create_string_buffer(struct.pack("=HBBI", 6, 0, 0, 0x7FFF0000), 8)
+    filter_of = struct.pack("@HxxxxxxQ", 1, ctypes.addressof(program))
+    number = 317 if platform.machine() == "x86_64" else 277
+    listener = libc.syscall(number, ctypes.c_uint(1), ctypes.c_uint(8), filter_of)
+    if listener >= 0:
+        os.close(listener)
+    elif ctypes.get_errno() != errno.EBUSY:
+        refused.append("the kernel does not allow system call filters (seccomp)")
+    elif libc.unshare(0x20000):  # without mounts of its own, the launcher listens to a filter
+        refused.append("another program listens to system call filters here already")
 
 
 def interpreter() -> str | None:
@@ -139,6 +168,7 @@ def _with_launcher(
 ) -> Launch:
     """Return the launcher's command. Its orders hold secrets, so an unnamed file passes them."""
     machine = platform.machine()
+    options = {"network": sandbox.network, "memory": sandbox.memory is not None}
     orders = {  # values that `marshal` carries between Pythons
         "client": os.getpid(),
         "machine": machine,
@@ -150,7 +180,8 @@ def _with_launcher(
         "write": [os.fsencode(path) for path in write],
         "devices": [path.encode() for path in DEVICES],
         "network": sandbox.network,
-        "filter": syscall_filter(machine, network=sandbox.network),
+        "filter": syscall_filter(machine, brokered=False, **options),
+        "brokered filter": syscall_filter(machine, brokered=True, **options),
         "brokered": BROKERED[machine],
         "memory": sandbox.memory or 0,
         "processes": sandbox.processes or 0,
@@ -158,14 +189,12 @@ def _with_launcher(
         "file_size": _MAX_FILE_SIZE,
     }
     file = _unnamed_file(marshal.dumps(orders, 2))
-    source = [os.path.join(os.path.dirname(__file__), "launcher.py")]
-    if not os.path.isfile(source[0]):  # in an archive
-        package = __name__.rpartition(".")[0]
-        source = ["-c", __loader__.get_source(f"{package}.launcher")]  # type: ignore[name-defined]
+    folder, name = os.path.split(os.path.dirname(os.path.abspath(__file__)))  # or of an archive
+    source = f"import sys; sys.path.append(sys.argv[1]); from {name}.launcher import main; main()"
     python = interpreter()
     assert python is not None
     # The launcher's own environment is empty: the server's variables may name libraries to load.
-    return Launch([python, "-I", "-S", *source, str(file)], {}, (file,))
+    return Launch([python, "-I", "-S", "-c", source, folder, str(file)], {}, (file,))
 
 
 def _with_bwrap(
@@ -178,7 +207,8 @@ def _with_bwrap(
 ) -> Launch:
     """Return a command of bubblewrap, whose file system holds only the granted paths."""
     words = ["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
-    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--chdir", directory]
+    words += ["--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--dir", directory]
+    words += ["--chdir", directory]
     words += ["--share-net"] if sandbox.network else []
     for path in read:
         if not path.startswith(("/proc", "/sys")):
@@ -189,9 +219,8 @@ def _with_bwrap(
         if os.path.islink(link):
             words += ["--symlink", os.readlink(link), link]
     # Namespaces allow every system call: the filter denies those that reach beyond them.
-    file = _unnamed_file(
-        syscall_filter(platform.machine(), network=sandbox.network, brokered=False)
-    )
+    options = {"network": sandbox.network, "memory": False, "brokered": False}
+    file = _unnamed_file(syscall_filter(platform.machine(), **options))
     words += ["--seccomp", str(file), "--clearenv"]
     temporary = dict.fromkeys(("TMPDIR", "TMP", "TEMP"), "/tmp")
     for name, value in {**env, **temporary}.items():

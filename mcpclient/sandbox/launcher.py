@@ -1,17 +1,19 @@
 """A stand-alone program that confines itself by its orders and becomes the server.
 
-It is run as ``python -I -S launcher.py FD``, or by its source where the package is in an archive.
-It imports nothing of this package, and as little as possible, since its start delays the server's.
-FD holds its orders, made by `confine`.
+It is run by ``python -I -S``, with ``sandbox`` as its package: it imports nothing else of ours, and
+as little as possible, since its start delays the server's. Its orders are made by `confine`.
 
 Three processes, so that nothing outlives the client, whichever of them is killed:
 
 - the front, which the client sees: it passes signals on and ends as the server ends. When the
   client dies, or the front is killed, a parent-death signal reaches the keeper.
-- the keeper, in a session of its own: it adopts orphans of the server (a "subreaper"),
-  decides on the system calls that the filter hands to it, watches limits, and kills everything
-  when the server ends or the front dies.
+- the keeper, in a session of its own: it adopts orphans of the server (a "subreaper"), watches
+  limits, and kills everything when the server ends or the front dies.
 - the server, which confines itself before it executes the command.
+
+The kernel decides on every system call of the server by itself. A call that waited for the keeper
+could be interrupted by a signal, and programs do not expect EINTR of fork, socket or chmod.
+Only where there are no mount namespaces does the keeper decide: on changes of modes.
 
 Source: Documentation/userspace-api/landlock.rst and seccomp_filter.rst of Linux.
 """
@@ -22,61 +24,34 @@ import ctypes
 import errno
 import marshal
 import os
-import resource
 import select
 import struct
 import sys
 import time
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socketpair
 from fcntl import ioctl
+from resource import RLIMIT_CORE, setrlimit
 from signal import SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, set_wakeup_fd, signal
+
+from .restrictions import (
+    AT_FDCWD,
+    SET_ID_BITS,
+    SET_PARENT_DEATH_SIGNAL,
+    SET_SUBREAPER,
+    confine_signals,
+    control,
+    restrict,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # importing typing takes a third of the launcher's time
     from typing import Any, NoReturn
 
 _PREFIX = "[mcpclient sandbox]"
-
-_SET_PARENT_DEATH_SIGNAL, _SET_SECUREBITS, _DROP_BOUNDING, _SET_SUBREAPER = 1, 28, 24, 36
-_SET_NO_NEW_PRIVS, _AMBIENT, _AMBIENT_CLEAR = 38, 47, 4
-# SECBIT_NOROOT and SECBIT_NO_SETUID_FIXUP, both locked: even root's programs get no capabilities.
-_NO_ROOT_SECUREBITS = 0b1111
-_CAPABILITY_VERSION = 0x20080522
-_CAPSET = {"x86_64": 126, "aarch64": 91}
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_FILTER_MODE, _NEW_LISTENER = 1, 8
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_BENEATH_PATH = 1
+# Seconds between checks of memory and time. Processes are counted as soon as one has started.
+_LIMIT_PERIOD, _START_PERIOD = 0.2, 0.01
 _RECEIVE, _ANSWER, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
-_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = -100, 0x100, 0x1000
-_SET_ID_BITS = 0o6000
-
-# Rights of Landlock's ABI 5 and 6. MAKE_CHAR (6) and MAKE_BLOCK (11), devices, are never granted.
-_ALL_FILE_RIGHTS, _ALL_TCP_RIGHTS, _ALL_SCOPES = (1 << 16) - 1, 0b11, 0b11
-_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read a file, list a folder
-_WRITE = _ALL_FILE_RIGHTS & ~(1 << 6 | 1 << 11 | 1 << 15)
-# What a rule about one file can hold: execute, write, read, truncate, device ioctl.
-_OF_A_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-
-_LIMIT_PERIOD = 0.2
-# Private mappings that a process may have beyond the memory it may use: stacks and reserves.
-_DATA_SLACK = 512 * 1024 * 1024
-
-_libc = ctypes.CDLL(None, use_errno=True)
-
-
-def _system_call(number: int, *arguments: Any) -> int:
-    result = _libc.syscall(ctypes.c_long(number), *arguments)
-    if result < 0:
-        code = ctypes.get_errno()
-        raise OSError(code, os.strerror(code))
-    return int(result)
-
-
-def _control(option: int, *arguments: int) -> None:
-    padded = [ctypes.c_ulong(argument) for argument in (*arguments, 0, 0, 0, 0)[:4]]
-    if _libc.prctl(ctypes.c_int(option), *padded) < 0:
-        raise OSError(ctypes.get_errno(), f"prctl {option}: {os.strerror(ctypes.get_errno())}")
+_AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = 0x100, 0x1000
 
 
 def _say(text: str) -> None:
@@ -96,25 +71,47 @@ def _drop_streams(count: int) -> None:
 
 def main() -> NoReturn:
     """Run the three processes; end as the server ends."""
-    with os.fdopen(int(sys.argv[1]), "rb") as file:
+    with os.fdopen(int(sys.argv[-1]), "rb") as file:
         orders: dict[str, Any] = marshal.load(file)
-    _control(_SET_SUBREAPER, 1)
+    control(SET_SUBREAPER, 1)
     front = os.getpid()
-    keeper = os.fork()
-    if keeper == 0:
-        _Keeper(orders, front).run()
+    try:
+        confine_signals()
+        keeper = os.fork()
+        if keeper == 0:
+            _Keeper(orders, front).run()
+    except OSError as error:
+        _say(f"cannot start the server: {error}")
+        os._exit(126)
     for number in (SIGTERM, SIGINT, SIGHUP):
         signal(number, lambda number, frame: _pass_on(keeper, number))
     # The signal also comes when the thread that started us ends and its process lives on.
     signal(SIGUSR1, lambda *_: _end_without(orders["client"], keeper))
-    _control(_SET_PARENT_DEATH_SIGNAL, SIGUSR1)
+    control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
     _end_without(orders["client"], keeper)
     _drop_streams(3)
     while True:
         process, status = os.waitpid(-1, 0)
         if process == keeper:
-            _kill_descendants()  # there are some only if the keeper was killed
+            _kill_all()  # there are others only if the keeper was killed
             _end_as(status)
+
+
+def _kill_all() -> None:
+    """Kill all processes below this one, and reap them.
+
+    The kernel sends this signal in one step, during which no process can fork: killing one after
+    the other loses against a program that only forks.
+    """
+    try:
+        os.kill(-1, SIGKILL)
+    except ProcessLookupError:
+        return
+    while True:
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def _pass_on(process: int, number: int) -> None:
@@ -133,14 +130,14 @@ def _end_as(status: int) -> NoReturn:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if number != SIGKILL:
-            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            setrlimit(RLIMIT_CORE, (0, 0))
             signal(number, 0)  # SIG_DFL
         os.kill(os.getpid(), number)
     os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
 
 
 def _descendants() -> list[int]:
-    """Return the processes below this one: `_control` makes orphans its children."""
+    """Return the processes below this one, a "subreaper": orphans become its children."""
     found, queue = [], [os.getpid()]
     while queue:
         process = queue.pop()
@@ -171,18 +168,6 @@ def _reap() -> dict[int, int]:
         ended[process] = status
 
 
-def _kill_descendants() -> None:
-    # All are stopped first, so that none forks while the others are being killed.
-    for number in (19, SIGKILL):  # SIGSTOP
-        for process in _descendants():
-            _pass_on(process, number)
-    while _descendants():
-        for process in _descendants():
-            _pass_on(process, SIGKILL)
-        _reap()
-        time.sleep(0.001)
-
-
 def _remove(folder: str) -> None:
     """Remove a folder and its content without following links; no process uses it any more."""
     try:
@@ -201,27 +186,28 @@ def _remove(folder: str) -> None:
 
 
 class _Keeper:
-    """Adopts, watches and ends the server's processes, and decides on their system calls."""
+    """Adopts, watches and ends the server's processes."""
 
     def __init__(self, orders: dict[str, Any], front: int) -> None:
         self._orders = orders
         self._front = front
+        self._load = os.open("/proc/loadavg", os.O_RDONLY)
+        self._newest, self._next_check = b"", 0.0
         self._deadline = time.monotonic() + (orders["seconds"] or float("inf"))
-        self._is_over = False
-        self._told: set[str] = set()
         self._folder = os.path.join(orders["temporary"], f"mcpclient-{os.urandom(12).hex()}")
         self._writable = [os.fsdecode(path) for path in (*orders["write"], self._folder.encode())]
 
     def run(self) -> NoReturn:
         os.setsid()
-        _control(_SET_SUBREAPER, 1)
+        control(SET_SUBREAPER, 1)
+        confine_signals()
         wake, waker = os.pipe()
         os.set_blocking(waker, False)
         set_wakeup_fd(waker, warn_on_full_buffer=False)
         signal(SIGCHLD, lambda *_: None)
         signal(SIGUSR1, self._finish)
         signal(SIGHUP, lambda *_: None)
-        _control(_SET_PARENT_DEATH_SIGNAL, SIGUSR1)
+        control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
         os.mkdir(self._folder, 0o700)
         ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
         server = os.fork()
@@ -247,8 +233,7 @@ class _Keeper:
 
     def _finish(self, *_: object, status: int = SIGKILL) -> NoReturn:
         """Kill the remaining processes, remove the server's folder, and end as the server ended."""
-        self._is_over = True
-        _kill_descendants()
+        _kill_all()
         _remove(self._folder)
         _end_as(status)
 
@@ -257,9 +242,10 @@ class _Keeper:
         poll.register(wake, select.POLLIN)
         if listener is not None:
             poll.register(listener, select.POLLIN)
-        is_limited = self._orders["memory"] or self._orders["seconds"]
+        is_limited = any(self._orders[limit] for limit in ("memory", "processes", "seconds"))
+        period = _START_PERIOD if self._orders["processes"] else _LIMIT_PERIOD
         while True:
-            ready = dict(poll.poll(_LIMIT_PERIOD * 1000 if is_limited else None))
+            ready = dict(poll.poll(period * 1000 if is_limited else None))
             if listener is not None and ready.get(listener, 0) & select.POLLIN:
                 self._answer(listener)
             elif listener in ready:  # no process is left that has the filter
@@ -273,16 +259,27 @@ class _Keeper:
                 return int(SIGKILL)
 
     def _exceeds_limits(self) -> bool:
+        is_due = time.monotonic() >= self._next_check
+        memory, most = self._orders["memory"], self._orders["processes"]
+        processes = _descendants() if is_due or (most and self._has_news()) else []
+        if most and len(processes) > most:
+            return _end(f"it had more than {most} processes")
+        if not is_due:
+            return False
+        self._next_check = time.monotonic() + _LIMIT_PERIOD
+        if memory and sum(map(_memory_of, processes)) > memory:
+            return _end(f"it used more than {memory >> 20} MiB of memory")
         if time.monotonic() > self._deadline:
-            _say(f"the server was ended after {self._orders['seconds']} seconds")
-            return True
-        memory = self._orders["memory"]
-        if memory and sum(map(_memory_of, _descendants())) > memory:
-            _say(f"the server was ended: it used more than {memory >> 20} MiB of memory")
-            return True
+            return _end(f"its {self._orders['seconds']} seconds are over")
         return False
 
-    # System calls
+    def _has_news(self) -> bool:
+        """Return whether any process of the system has started since the last time."""
+        newest = os.pread(self._load, 100, 0).split()[-1]
+        self._newest, before = newest, self._newest
+        return newest != before
+
+    # Changes of modes, where there are no mount namespaces
 
     def _answer(self, listener: int) -> None:
         request = bytearray(80)
@@ -293,34 +290,17 @@ class _Keeper:
         notice, process, _, number, _, _, *arguments = struct.unpack("=QIIiIQ6Q", request)
         name = self._orders["brokered"].get(number, "")
         try:
-            error, flags = self._judged(name, process, arguments, listener, notice)
+            place = _place(name, process, arguments)
+            # Fails if the process has ended: then its id may be another one's by now.
+            ioctl(listener, _IS_VALID, struct.pack("=Q", notice))
+            self._change_mode(*place)
+            error = 0
         except OSError as failure:
-            error, flags = failure.errno or errno.EPERM, 0
+            error = failure.errno or errno.EPERM
         try:
-            ioctl(listener, _ANSWER, struct.pack("=QqiI", notice, 0, -error, flags))
+            ioctl(listener, _ANSWER, struct.pack("=QqiI", notice, 0, -error, 0))
         except OSError:
             pass  # as above
-
-    def _judged(
-        self, name: str, process: int, arguments: list[int], listener: int, notice: int
-    ) -> tuple[int, int]:
-        """Return the errno of a system call, 0 for success, or 1 to let the kernel continue it."""
-        if name == "socket":
-            # C libraries try a name service at a Unix socket, and continue without it.
-            if arguments[0] != AF_UNIX:
-                self._tell("network", "a connection to the network was denied")
-            return errno.EACCES, 0
-        if name in ("clone", "fork", "vfork"):
-            limit = self._orders["processes"]
-            if self._is_over or (limit and len(_descendants()) >= limit):
-                self._tell("processes", f"more than {limit} processes were denied")
-                return errno.EAGAIN, 0
-            return 0, 1
-        place = _place(name, process, arguments)
-        # Fails if the process has ended: then its id may be another one's by now.
-        ioctl(listener, _IS_VALID, struct.pack("=Q", notice))
-        self._change_mode(*place)
-        return 0, 0
 
     def _change_mode(self, folder: str, path: str, mode: int, follow: bool) -> None:
         """Change the mode of a file below a folder that the server may write to."""
@@ -332,20 +312,18 @@ class _Keeper:
             file = f"/proc/self/fd/{opened[-1]}"
             real = os.readlink(file)
             if not any(real == root or real.startswith(root + "/") for root in self._writable):
-                self._tell("write", f"a change of the mode of {real!a} was denied")
                 raise PermissionError(errno.EACCES, "outside")
-            if mode & _SET_ID_BITS:
+            if mode & SET_ID_BITS:
                 raise PermissionError(errno.EPERM, "set-user-ID")
             os.chmod(file, mode & 0o7777)
         finally:
             for descriptor in opened:
                 os.close(descriptor)
 
-    def _tell(self, right: str, text: str) -> None:
-        """Report a denial, once for each right: the server's own error rarely names it."""
-        if right not in self._told and not self._is_over:
-            self._told.add(right)
-            _say(f"{text}; the right it needs is {right!r}")
+
+def _end(reason: str) -> bool:
+    _say(f"the server was ended: {reason}")
+    return True
 
 
 def _memory_of(process: int) -> int:
@@ -368,7 +346,7 @@ def _place(name: str, process: int, arguments: list[int]) -> tuple[str, str, int
     if name != "chmod":
         descriptor = ctypes.c_int(arguments.pop(0)).value
         flags = arguments[2] if name == "fchmodat2" else 0
-        if descriptor != _AT_FDCWD:
+        if descriptor != AT_FDCWD:
             folder = f"/proc/{process}/fd/{descriptor}"
     with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
         path = os.fsdecode(_string_at(memory.fileno(), arguments[0]))
@@ -405,87 +383,17 @@ def _become_server(orders: dict[str, Any], folder: str, connection: Any) -> NoRe
         set_wakeup_fd(-1)
         for number in (SIGCHLD, SIGUSR1, SIGHUP):
             signal(number, 0)  # SIG_DFL
-        _control(_SET_PARENT_DEATH_SIGNAL, SIGKILL)
-        _limit(orders)
-        if os.geteuid() == 0:
-            _drop_capabilities(orders["machine"])
-        _control(_SET_NO_NEW_PRIVS, 1)
-        os.set_inheritable(connection.fileno(), False)
-        _confine_files([*orders["write"], os.fsencode(folder)], orders)
-        environment = {**orders["env"]}
-        environment.update(dict.fromkeys((b"TMPDIR", b"TMP", b"TEMP"), os.fsencode(folder)))
         os.closerange(3, connection.fileno())
         os.closerange(connection.fileno() + 1, 1 << 16)
-        _install(orders, connection)
+        listener = restrict(orders, [*orders["write"], os.fsencode(folder)])
+        if listener is not None:
+            connection.sendmsg([b"!"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack("=i", listener))])
+            os.close(listener)
         connection.close()
+        environment = {**orders["env"]}
+        environment.update(dict.fromkeys((b"TMPDIR", b"TMP", b"TEMP"), os.fsencode(folder)))
         os.execve(orders["executable"], orders["arguments"], environment)
     except BaseException as error:
         _say(f"cannot start the server: {error}")
     finally:
         os._exit(126)
-
-
-def _limit(orders: dict[str, Any]) -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    limits = [(resource.RLIMIT_FSIZE, orders["file_size"])]
-    if orders["memory"]:
-        limits.append((resource.RLIMIT_DATA, orders["memory"] + _DATA_SLACK))
-    for limit, value in limits:
-        hard = resource.getrlimit(limit)[1]
-        if hard == resource.RLIM_INFINITY or value < hard:
-            resource.setrlimit(limit, (value, value))
-
-
-def _drop_capabilities(machine: str) -> None:
-    try:
-        _control(_SET_SECUREBITS, _NO_ROOT_SECUREBITS)
-        for capability in range(64):
-            try:
-                _control(_DROP_BOUNDING, capability)
-            except OSError:
-                break  # the kernel knows no more
-        _control(_AMBIENT, _AMBIENT_CLEAR)
-    except PermissionError:
-        pass  # root without this capability has few others, which are dropped below
-    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
-    _system_call(_CAPSET[machine], header, bytes(24))
-
-
-def _confine_files(writable: list[bytes], orders: dict[str, Any]) -> None:
-    tcp = 0 if orders["network"] else _ALL_TCP_RIGHTS
-    attributes = struct.pack("=QQQ", _ALL_FILE_RIGHTS, tcp, _ALL_SCOPES)
-    ruleset = _system_call(_CREATE_RULESET, attributes, ctypes.c_size_t(24), ctypes.c_uint(0))
-    rules = [(path, _READ) for path in (*orders["read"], b"/proc/%d" % os.getpid())]
-    rules += [(path, _WRITE) for path in writable]
-    rules += [(path, _READ | _WRITE | 1 << 15) for path in orders["devices"]]
-    for path, rights in rules:
-        try:
-            descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
-        except FileNotFoundError:
-            continue
-        if not os.path.isdir(path):
-            rights &= _OF_A_FILE
-        rule = struct.pack("=Qi", rights, descriptor)
-        _system_call(
-            _ADD_RULE, ctypes.c_int(ruleset), ctypes.c_int(_BENEATH_PATH), rule, ctypes.c_uint(0)
-        )
-        os.close(descriptor)
-    _system_call(_RESTRICT_SELF, ctypes.c_int(ruleset), ctypes.c_uint(0))
-    os.close(ruleset)
-
-
-def _install(orders: dict[str, Any], connection: Any) -> None:
-    program = ctypes.create_string_buffer(orders["filter"], len(orders["filter"]))
-    filter_of = struct.pack("@HxxxxxxQ", len(orders["filter"]) // 8, ctypes.addressof(program))
-    listener = _system_call(
-        _SECCOMP[orders["machine"]],
-        ctypes.c_uint(_FILTER_MODE),
-        ctypes.c_uint(_NEW_LISTENER),
-        filter_of,
-    )
-    connection.sendmsg([b"!"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack("=i", listener))])
-    os.close(listener)
-
-
-if __name__ == "__main__":
-    main()

@@ -76,7 +76,8 @@ class Sandbox:
       as Docker's or an SSH agent's, are never allowed.
     - ``memory``: bytes that the server and all it starts may use, as a number or as ``"512M"`` or
       ``"2G"``; checked five times a second. Default: no limit.
-    - ``processes``: the most at the same time. Default: no limit.
+    - ``processes``: the most at the same time, without their threads. A server that exceeds this
+      or ``memory`` is ended. Default: no limit.
     - ``seconds``: the time after which it is ended. Default: never.
     - ``best_effort``: True starts the server even if the system cannot deny all of this, and
       warns of what it cannot; otherwise connecting raises `SandboxUnavailable`. Default: False.

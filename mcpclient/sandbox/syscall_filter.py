@@ -2,7 +2,8 @@
 
 Landlock confines files, TCP, signals and abstract sockets. It does not see other sockets, other
 processes' memory, namespaces, the keyring, io_uring (which makes sockets past any filter on
-`socket`), or changes of a file's mode: those are denied here, or handed to the launcher.
+`socket`), or changes of a file's mode: those are denied here. Changes of modes are handed to the
+launcher where it cannot mount files read-only.
 
 Source: Documentation/userspace-api/seccomp_filter.rst; the numbers are those of
 ``asm/unistd_64.h`` (x86_64) and ``asm-generic/unistd.h`` (aarch64).
@@ -48,13 +49,11 @@ _DENIED = """
     lchown 94 -               file_setattr 469 469
 """
 # Reported as unknown, so that a C library uses the older call, whose arguments the filter can see.
-_UNKNOWN = "clone3 435 435  openat2 437 437"
-# Handed to the launcher, which decides. It makes changes to files itself, at a descriptor that it
-# has checked: a path checked here and used by the server later could have changed meanwhile.
-_BROKERED = """
-    socket 41 198  clone 56 220  fork 57 -  vfork 58 -  chmod 90 -  fchmod 91 52
-    fchmodat 268 53  fchmodat2 452 452
-"""
+_UNKNOWN = "clone3 435 435  openat2 437 437  memfd_secret 447 447 "
+_MEMORY_FILES = "memfd_create 319 279"
+# Handed to the launcher where files are not mounted read-only. It makes the change itself, at a
+# descriptor that it has checked: a path that is used later could have changed meanwhile.
+_BROKERED = "chmod 90 -  fchmod 91 52  fchmodat 268 53  fchmodat2 452 452"
 # The argument that names a process, which may be the caller only (0).
 _OWN_PROCESS = """
     prlimit64 302 261 0  setpriority 141 140 1  ioprio_set 251 30 1  sched_setparam 142 118 0
@@ -69,12 +68,12 @@ _ALLOW = 0x7FFF0000
 _NOTIFY = 0x7FC00000
 _ERRNO = 0x00050000
 _DENY = _ERRNO | errno.EPERM
+_REFUSE = _ERRNO | errno.EACCES
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16
 _X32_BIT = 0x40000000
 _NEW_NAMESPACE = 0x7E020000
-_CLONE_THREAD = 0x00010000
 _SET_ID_BITS = 0o6000
 _O_CREAT_OR_TMPFILE = 0x40 | 0x400000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK, _SOCK_DGRAM = 1, 2, 10, 16, 2
@@ -100,13 +99,13 @@ BROKERED: dict[str, dict[int, str]] = {
 """By machine: the system calls that the launcher decides on, by number."""
 
 
-def syscall_filter(machine: str, *, network: bool, brokered: bool = True) -> bytes:
+def syscall_filter(machine: str, *, network: bool, memory: bool, brokered: bool) -> bytes:
     """Return the filter as the kernel takes it: instructions of 8 bytes each.
 
     ``network``: Internet sockets are allowed. Unix sockets never are: a path such as
     Docker's or an SSH agent's leads out of any sandbox. A connected pair is allowed.
-    ``brokered``: a launcher decides on the calls in `BROKERED`; without one, sockets
-    are denied here, and the others are allowed.
+    ``memory``: memory is counted, so that there are no files in memory, which no process maps.
+    ``brokered``: a launcher decides on the calls in `BROKERED`; otherwise they are allowed.
     """
     program: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -116,19 +115,19 @@ def syscall_filter(machine: str, *, network: bool, brokered: bool = True) -> byt
     ]
     if machine == "x86_64":
         program += [(_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
-    for number, block in _blocks(machine, network, brokered):
+    for number, block in _blocks(machine, network, memory, brokered):
         program += [(_EQUAL, 0, len(block), number), *block]
     program.append((_RETURN, 0, 0, _ALLOW))
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
 def _blocks(
-    machine: str, network: bool, brokered: bool
+    machine: str, network: bool, memory: bool, brokered: bool
 ) -> Iterator[tuple[int, list[_Instruction]]]:
     """Yield system calls, each with instructions that end in a verdict."""
     for number, _, _ in _rows(_DENIED, machine):
         yield number, [(_RETURN, 0, 0, _DENY)]
-    for number, _, _ in _rows(_UNKNOWN, machine):
+    for number, _, _ in _rows(_UNKNOWN + (_MEMORY_FILES if memory else ""), machine):
         yield number, [(_RETURN, 0, 0, _ERRNO | errno.ENOSYS)]
     for number, _, (argument,) in _rows(_OWN_PROCESS, machine, 1):
         yield number, [_load(int(argument)), (_EQUAL, 0, 1, 0), *_verdicts(_ALLOW, _DENY)]
@@ -136,17 +135,11 @@ def _blocks(
         yield number, _mode_check(flags, mode)
     for number, name, _ in _rows("ioctl 16 29  socketpair 53 199", machine):
         yield number, [_load(1), *_SECOND_ARGUMENT[name], *_verdicts(_DENY, _ALLOW)]
-    verdict = _NOTIFY if brokered else _ALLOW
+    for number, name, _ in _rows("socket 41 198  clone 56 220  personality 135 92", machine):
+        yield number, _FIRST_ARGUMENT[name] if name != "socket" else _socket_check(network)
     for number, name in BROKERED[machine].items():
-        if name == "socket":
-            yield number, _socket_check(network, _NOTIFY if brokered else _ERRNO | errno.EACCES)
-        elif name == "clone":
-            block = [_load(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACE), (_RETURN, 0, 0, _DENY)]
-            yield number, [*block, (_ANY_BIT, 0, 1, _CLONE_THREAD), *_verdicts(_ALLOW, verdict)]
-        elif "chmod" in name and not brokered:
-            yield number, _mode_check("-", "2" if name.startswith("fchmodat") else "1")
-        else:
-            yield number, [(_RETURN, 0, 0, verdict)]
+        mode = "2" if name.startswith("fchmodat") else "1"
+        yield number, [(_RETURN, 0, 0, _NOTIFY)] if brokered else _mode_check("-", mode)
 
 
 _SECOND_ARGUMENT: dict[str, list[_Instruction]] = {
@@ -165,6 +158,16 @@ def _verdicts(first: int, second: int) -> list[_Instruction]:
     return [(_RETURN, 0, 0, first), (_RETURN, 0, 0, second)]
 
 
+_FIRST_ARGUMENT: dict[str, list[_Instruction]] = {
+    "clone": [_load(0), (_ANY_BIT, 0, 1, _NEW_NAMESPACE), *_verdicts(_DENY, _ALLOW)],
+    # To ask for it, and to set the ordinary one; others change how programs are laid out.
+    "personality": [
+        *(_load(0), (_EQUAL, 2, 0, 0xFFFFFFFF), (_EQUAL, 1, 0, 0)),
+        *_verdicts(_DENY, _ALLOW),
+    ],
+}
+
+
 def _mode_check(flags: str, mode: str) -> list[_Instruction]:
     """Deny a new file with a set-ID bit; the mode is ignored unless a file is created."""
     block = [_load(int(mode)), (_ANY_BIT, 0, 1, _SET_ID_BITS), *_verdicts(_DENY, _ALLOW)]
@@ -174,10 +177,10 @@ def _mode_check(flags: str, mode: str) -> list[_Instruction]:
     return block
 
 
-def _socket_check(network: bool, denied: int) -> list[_Instruction]:
+def _socket_check(network: bool) -> list[_Instruction]:
     """Allow Internet sockets, and the netlink socket with which names are resolved (protocol 0)."""
     if not network:
-        return [(_RETURN, 0, 0, denied)]
+        return [(_RETURN, 0, 0, _REFUSE)]
     return [
         _load(0),
         (_EQUAL, 4, 0, _AF_INET),
@@ -185,5 +188,5 @@ def _socket_check(network: bool, denied: int) -> list[_Instruction]:
         (_EQUAL, 0, 3, _AF_NETLINK),
         _load(2),
         (_EQUAL, 0, 1, 0),
-        *_verdicts(_ALLOW, denied),
+        *_verdicts(_ALLOW, _REFUSE),
     ]

@@ -209,10 +209,7 @@ async def test_messages_that_the_program_does_not_send(name: str, clean: None) -
             "while True: print('x' * 100_000)",
             "The run printed more than 10,000,000 characters and was ended.",
         ),
-        (
-            "import os, time\nwhile True:\n    try: os.fork()\n    except OSError: time.sleep(0.1)",
-            "The run took more than 0.5 seconds and was ended.",
-        ),
+        ("import os\nwhile True: os.fork()", "it had more than 32 processes"),
         ("x = [bytearray(10 ** 8) for _ in range(9)]\nimport time; time.sleep(9)", "memory"),
         ("x = bytearray(2 * 10 ** 9)", "MemoryError"),
     ],

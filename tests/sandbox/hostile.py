@@ -92,6 +92,9 @@ class Ways:
         descriptor = os.open(self.outside / "facts.json", os.O_RDONLY)
         os.fchmod(descriptor, 0o666)
 
+    def change_the_times_of_a_file(self) -> None:
+        os.utime(self.outside / "key", (0, 0))
+
     def change_the_owner_of_a_file(self) -> None:
         os.chown(self.outside / "key", os.getuid(), os.getgid())
 
@@ -237,6 +240,9 @@ class Ways:
     def drop_the_limits(self) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
+    def change_how_programs_are_laid_out(self) -> None:
+        call(135, 92, 0x0040000)  # personality(ADDR_NO_RANDOMIZE)
+
     def load_code_into_the_launcher(self) -> None:
         if "LD_PRELOAD" not in os.environ or not Path(os.environ["TMPDIR"], "loaded").exists():
             raise PermissionError("the launcher did not see the server's LD_PRELOAD")
@@ -258,6 +264,9 @@ class Ways:
         for start in range(0, 1 << 30, 4096):
             memory[start] = 1
         time.sleep(2)
+
+    def use_memory_of_no_process(self) -> None:
+        call(319, 279, b"mine", 0)  # memfd_create
 
     def run_for_long(self) -> None:
         time.sleep(20)

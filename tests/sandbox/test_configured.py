@@ -18,7 +18,6 @@ from mcpclient.entries.fields import restrictions_in
 from mcpclient.errors import UsageError
 from mcpclient.gate.load import load_config
 from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox, sandbox_in
-from tests.support.subprocesses import TOP
 
 # What a server of the file does: it says whether it may read a file outside, and leave.
 SERVER = """
@@ -234,41 +233,3 @@ def test_the_sandbox_of_a_server_is_shown(
     assert "sandbox  ok       Sandbox(memory=1073741824)" in capsys.readouterr().out
     assert main(["doctor", "--", sys.executable, str(folder.script), "x"]) == 0
     assert "none; it is likely to run with --sandbox\n" in capsys.readouterr().out
-
-
-@pytest.mark.needs_landlock
-def test_a_tool_that_fails_says_what_was_denied() -> None:
-    """F-BOX-2: its own error rarely names the right that it lacks."""
-    program = f"""
-import socket, sys
-sys.path.insert(0, {str(TOP)!r})
-from tests.support.mcp_server import OpenedServer, serve_stdio
-
-class Calling(OpenedServer):
-    def call_tool(self, message, name, arguments, send):
-        text, failed = "", False
-        try:
-            socket.create_connection(("127.0.0.1", 9))
-        except OSError as error:
-            text, failed = str(error), True
-        content = [{{"type": "text", "text": text}}]
-        send({{"jsonrpc": "2.0", "id": message["id"], "result": {{
-            "content": content, "isError": failed, "resultType": "complete"}}}})
-
-serve_stdio(Calling("handshake"))
-"""
-    box = Sandbox(read=[str(TOP)])
-
-    async def main() -> list[str]:
-        async with mcpclient.connect([sys.executable, "-c", program], sandbox=box) as client:
-            for _ in range(50):  # stderr is a pipe of its own, which may come later
-                result = await client.call_tool("x")
-                assert result.is_error
-                if result.warnings:
-                    break
-            return result.warnings
-
-    told = asyncio.run(main())
-    assert told == [
-        "the sandbox: a connection to the network was denied; the right it needs is 'network'"
-    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import logging
 import os
@@ -36,6 +37,7 @@ ONLY_CONFINED = {
     *("mount_a_file_system", "change_the_root", "end_the_launcher", "attach_shared_memory"),
     *("become_root", "drop_the_limits", "load_code_into_the_launcher", "run_for_long"),
     *("make_many_processes", "use_much_memory", "use_much_shared_memory"),
+    *("change_how_programs_are_laid_out", "use_memory_of_no_process"),
     *("call_the_kernel_as_x32", "call_the_kernel_in_32_bits", "open_a_virtual_machine_socket"),
 }
 NEEDS_ROOT = {"open_a_packet_socket", "change_the_owner_of_a_file"}
@@ -44,6 +46,7 @@ LIMITS: Mapping[str, dict[str, Any]] = {
     "make_many_processes": {"processes": 8},
     "use_much_memory": {"memory": "256M"},
     "use_much_shared_memory": {"memory": "256M"},
+    "use_memory_of_no_process": {"memory": "256M"},
     "run_for_long": {"seconds": 0.3},
 }
 
@@ -106,7 +109,7 @@ def test_a_hostile_server_does_not_get_out(way: str, outside: Path) -> None:
     code, output, errors = run(
         [sys.executable, str(HOSTILE), way, str(outside)], sandbox, {"LD_PRELOAD": "/no/such.so"}
     )
-    if way in LIMITS and way != "make_many_processes":
+    if way in LIMITS and way != "use_memory_of_no_process":
         assert code == -signal.SIGKILL
         assert "[mcpclient sandbox] the server was ended" in errors
     else:
@@ -231,15 +234,77 @@ for family in (socket.AF_UNIX, socket.AF_PACKET):
     assert (code, output) == (0, "denied\ndenied\n"), errors
 
 
+LIFE = """
+import os, resource, signal, socket, subprocess, sys
+for number in (signal.SIGCHLD, signal.SIGALRM):
+    signal.signal(number, lambda *_: None)  # without SA_RESTART, as Python and dash do it
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+name = os.environ["TMPDIR"] + "/file"
+open(name, "w").close()
+failures = []
+for _ in range(300):
+    try:
+        process = os.fork()
+        if process == 0:
+            with open("/proc/self/stat") as file:
+                os._exit(file.read().split()[0] != str(os.getpid()))
+        assert os.waitpid(process, 0)[1] == 0, "/proc/self of a child"
+        os.chmod(name, 0o600)
+        for descriptor in socket.socketpair():
+            descriptor.close()
+        try:
+            socket.socket()
+        except PermissionError:
+            pass
+    except Exception as error:
+        failures.append(str(error))
+pipeline = "for each in 1 2 3 4; do echo hi | tr h H | cat; done"
+for _ in range(10):
+    for shell in ("sh", "bash"):
+        made = subprocess.run([shell, "-c", pipeline], capture_output=True, text=True)
+        failures += [made.stderr] * ((made.stdout, made.stderr) != ("Hi\\n" * 4, ""))
+signal.setitimer(signal.ITIMER_REAL, 0)
+print(failures)
+"""
+
+
 @pytest.mark.needs_landlock
-def test_what_was_denied_is_told_with_the_right_it_needs() -> None:
-    """F-BOX-2"""
-    program = "import socket\nfor _ in range(3):\n  try: socket.socket()\n  except OSError: pass\n"
-    _, _, errors = run([sys.executable, "-c", program], Sandbox())
-    assert errors == (
-        "[mcpclient sandbox] a connection to the network was denied; the right it needs is"
-        " 'network'\n"
-    )
+def test_no_call_of_an_ordinary_program_is_interrupted() -> None:
+    """F-BOX-4: forks, modes, sockets and pipelines under a timer and with SIGCHLD handlers."""
+    code, output, errors = run([sys.executable, "-c", LIFE], Sandbox(processes=20))
+    assert (code, output, errors) == (0, "[]\n", "")
+
+
+NESTED = """
+import json, os, sys
+from mcpclient.net.process.launch import launch
+from mcpclient.sandbox.rights import Sandbox
+hostile, outside, answers = *sys.argv[1:], {}
+copy = "import os, shutil; os.chdir(os.environ['TMPDIR']); open('x', 'w'); shutil.copy('x', 'y')"
+commands = {way: [hostile, way, outside] for way in %r}
+commands["copy"] = ["-c", copy + "; print('denied: ')"]
+for name, words in commands.items():
+    process = launch([sys.executable, *words], {}, None, Sandbox([outside + "/facts.json"]))
+    output, errors = process.communicate()
+    if not output.startswith(b"denied: "):
+        answers[name] = [output.decode(), errors.decode()]
+print(json.dumps(answers))
+"""
+
+
+@pytest.mark.needs_landlock
+def test_without_mount_namespaces_modes_are_changed_by_the_launcher(outside: Path) -> None:
+    """F-BOX-2, F-BOX-4: in a container, for example, or in a sandbox like this one."""
+    ways = [
+        way
+        for way in hostile.WAYS
+        if way.startswith(("change_the_mode", "make_a_program", "create_a_program", "read_"))
+    ]
+    command = [sys.executable, "-c", NESTED % ways, str(HOSTILE), str(outside)]
+    around = Sandbox(read=[PACKAGE.parent], write=[outside])
+    code, output, errors = run(command, around, {"PYTHONPATH": str(PACKAGE.parent)})
+    assert (code, output) == (0, "{}\n"), errors
+    assert (outside / "key").stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.needs_landlock
@@ -370,6 +435,7 @@ def test_with_bwrap_a_hostile_server_does_not_get_out(
 ) -> None:
     """F-BOX-2: where the kernel has no Landlock."""
     monkeypatch.setattr(confine, "shortcoming", lambda system: "the kernel does not allow Landlock")
+    monkeypatch.chdir(outside)  # which is not granted
     facts = (outside / "facts.json").read_text()
     code, output, errors = run(
         [sys.executable, str(HOSTILE), way, str(outside)],
@@ -427,29 +493,46 @@ def test_what_the_system_lacks_is_told(
 
 
 class _System:
-    """A C library whose kernel allows filters, or not, and has some version of Landlock."""
+    """A C library whose kernel answers each system call as it is told to."""
 
-    def __init__(self, filters: int, abi: int) -> None:
-        self._answers = {2: filters, 0: abi}
+    def __init__(self, **answers: int) -> None:
+        self._answers = answers
 
-    def syscall(self, number: int, *arguments: object) -> int:
-        return self._answers[0] if number == 444 else self._answers[2]
+    def prctl(self, *arguments: object) -> int:
+        return 0
+
+    def unshare(self, *arguments: object) -> int:
+        return self._answers["unshare"]
+
+    def syscall(self, number: int, attributes: object, *arguments: object) -> int:
+        if number == 444 and attributes is not None:
+            return -1  # no descriptor that the caller could close
+        return self._answers[{444: "abi", 445: "add", 446: "restrict", 277: "filter"}[number]]
 
 
 @pytest.mark.parametrize(
-    ("filters", "abi", "told"),
+    ("answers", "told"),
     [
-        (-1, 7, "the kernel does not allow system call filters (seccomp)"),
-        (0, 4, "the kernel has Landlock ABI 4; ABI 6 (Linux 6.12) is needed"),
-        (0, -1, "the kernel does not allow Landlock; ABI 6 (Linux 6.12) is needed"),
+        ({"abi": 4}, "the kernel has Landlock ABI 4; ABI 6 (Linux 6.12) is needed"),
+        ({"abi": -1}, "the kernel does not allow Landlock; ABI 6 (Linux 6.12) is needed"),
+        ({"add": -1}, "system calls of Landlock are not allowed here"),
+        ({"restrict": -1}, "system calls of Landlock are not allowed here"),
+        ({"filter": -1}, "the kernel does not allow system call filters (seccomp)"),
+        (
+            {"filter": -1, "errno": errno.EBUSY, "unshare": -1},
+            "another program listens to system call filters here already",
+        ),
+        ({"filter": -1, "errno": errno.EBUSY}, ""),
     ],
 )
-def test_an_older_kernel_is_told(
-    filters: int, abi: int, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_system_that_refuses_a_call_is_told_before_the_start(
+    answers: dict[str, int], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-BOX-2"""
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: _System(filters, abi))
+    fitting = {"abi": 6, "add": 0, "restrict": 0, "filter": -1, "unshare": 0, "errno": 1, **answers}
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: _System(**fitting))
+    monkeypatch.setattr(ctypes, "get_errno", lambda: fitting["errno"])
     assert shortcoming("linux") == told
     monkeypatch.setattr(ctypes, "CDLL", failing)
     assert shortcoming("linux") == "the C library cannot be called: no libc"
