@@ -8,9 +8,9 @@ import re
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Callable
+from typing import Any, Callable, TypeVar
 
-from ..client.events.around import refusal
+from ..client.events.around import Call, Proceed, not_called, refusal
 from ..errors import McpError, UsageError
 from ..protocol.schema import compile_schema
 from ..protocol.tool_search import search_tools
@@ -18,6 +18,8 @@ from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
 from .definitions import Definition, RawCall, ToolCall, ToolDefinitions, read_calls
 from .limits import Limits, MediaRules
 from .parts import ERROR_PREFIX, Outcome, Part, prepared
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -199,15 +201,26 @@ class LocalTool:
         return replace(self, tool=Tool({**self.tool.raw, "name": name}))
 
 
-def resource_tools(source: Any) -> list[LocalTool]:
-    """Return the tools ``list_resources`` and ``read_resource`` of a client or a manager."""
+def resource_tools(
+    source: Any, admits: Callable[[str | None, str], bool] = lambda server, tool: True
+) -> list[LocalTool]:
+    """Return the tools ``list_resources`` and ``read_resource`` of a client or a manager.
+
+    ``admits`` takes a server (None for a client's) and the name of a tool, and returns whether that
+    may reach its resources.
+    """
+    has_servers = hasattr(source, "servers")
+
+    def admitted(name: str, listed: Iterable[T]) -> list[T]:
+        return [each for each in listed if admits(getattr(each, "server", None), name)]
 
     async def list_resources(
         arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> CallToolResult:
-        lines = _listed([_line(each, each.uri) for each in await source.list_resources()])
+        resources = admitted("list_resources", await source.list_resources())
+        lines = _listed([_line(each, each.uri) for each in resources])
         try:
-            templates = await source.list_resource_templates()
+            templates = admitted("list_resources", await source.list_resource_templates())
         except McpError:  # servers need not implement this method
             templates = []
         if templates:
@@ -215,19 +228,27 @@ def resource_tools(source: Any) -> list[LocalTool]:
             lines += _listed([_line(each, each.uri_template) for each in templates])
         return text_result("\n".join(lines) or "The list of resources is empty.")
 
+    async def gate(call: Call, proceed: Proceed) -> CallToolResult:
+        if not admits(call.server, "read_resource"):
+            return not_called(call.name, "its server is left out", "filter")
+        return await proceed(call)
+
     async def read_resource(
         arguments: Mapping[str, Any], options: Mapping[str, Any]
     ) -> CallToolResult:
         uri = arguments.get("uri")
         if not isinstance(uri, str):
             return refusal("Give the uri of a resource; list_resources lists them.")
-        server = {"server": arguments.get("server")} if has_servers else {}
-        hooks = options.get("around", ())
-        read = await source.read_resource(uri, around=hooks, **server)
+        where: dict[str, Any] = {"server": arguments.get("server")} if has_servers else {}
+        if has_servers and where["server"] is None:  # one that is left out may list it as well
+            listed = admitted("read_resource", await source.list_resources())
+            owners = {each.server for each in listed if each.uri == uri}
+            where["server"] = owners.pop() if len(owners) == 1 else None
+        hooks = (*((gate,) if has_servers else ()), *options.get("around", ()))
+        read = await source.read_resource(uri, around=hooks, **where)
         blocks = [{"type": "resource", "resource": part.raw} for part in read.contents]
         return CallToolResult({"content": blocks})
 
-    has_servers = hasattr(source, "servers")
     given = {"uri": {"type": "string", "description": "as list_resources gives it"}}
     if has_servers:
         said = "as list_resources gives it, where it does"

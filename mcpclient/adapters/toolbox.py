@@ -7,13 +7,26 @@ from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Callable, TypedDict, Union
 
-from ..client.connection.options import check_names
+from ..client.connection.option_kinds import (
+    COUNT,
+    FLAG,
+    FUNCTION,
+    NUMBER,
+    PATTERNS,
+    STRING,
+    Kind,
+    any_of,
+    check_names,
+    check_options,
+    function_of,
+    list_of,
+    object_of,
+)
 from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..lazy import toolset
-from ..manager.naming import any_pattern, fits_pair
 from ..net.futures import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
@@ -41,11 +54,13 @@ from .limits import Limits
 from .model_api import Provider
 from .parts import Outcome
 from .providers import provider_of
+from .tool_filter import ToolFilter
 
 if TYPE_CHECKING:
     from ..client.client import Client
     from ..code.toolset import CodeMode
     from ..manager.manager import Manager
+    from ..typing_compat import Unpack
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -76,6 +91,23 @@ class ToolboxOptions(TypedDict, total=False):
     defer: bool | Callable[[Tool], bool]
 
 
+_NUMBER_OR_SHARE = 'True, False, a number of tools or a share such as "3%"'
+_OPTIONS: Mapping[str, Kind] = {
+    "functions": list_of("a list of functions", FUNCTION),
+    "include": PATTERNS.required(),
+    "exclude": PATTERNS.required(),
+    "approve": function_of(2, "a function of two arguments, the call and its tool"),
+    "limits": object_of("Limits"),
+    "resources": FLAG,
+    "search": any_of(_NUMBER_OR_SHARE, FLAG, NUMBER, STRING).required(),
+    "context": COUNT.required(),
+    "code": object_of("CodeMode"),
+    "strict": FLAG,
+    "inline_refs": FLAG,
+    "defer": any_of("True, False or a function of a tool", FLAG, function_of(1, "")),
+}
+
+
 class Toolbox:
     """Tools for a model, and the results of its calls. Made by ``toolbox`` of client and manager.
 
@@ -90,12 +122,13 @@ class Toolbox:
       or text for the model. A plain function runs in a worker thread.
     - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` matches tools of that
       server by their own names, ``"delete_*"`` those of every server. ``include`` ignores the names
-      made for the model.
+      made for the model. They hold for the resources of servers as well, and ``tools.problems``
+      names a pattern that fits nothing. Everything is included by default.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
       the call; False, or a reason as a string, refuses it, and the model is told. The wait does not
       count towards timeouts. ``tool.annotations`` come from the server: rely on them only if you
       trust it. Your own functions and the two tools of ``resources`` need approval as well.
-    - ``limits``: how much of a result the model gets, see `Limits`.
+    - ``limits``: how much of a result the model gets, by default ``Limits()``.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
     - ``search``: offer the tools ``search_tools`` and ``call_tool`` in place of those of the
       servers. A number: only if there are more tools than that; ``"3%"``: only if they take more
@@ -117,34 +150,24 @@ class Toolbox:
         self,
         source: Client | Manager,
         provider: str | Provider,
-        *,
-        functions: Sequence[Callable[..., Any]] = (),
-        include: Sequence[str] = ("*",),
-        exclude: Sequence[str] = (),
-        approve: Approve | None = None,
-        limits: Limits | None = None,
-        resources: bool = False,
-        search: bool | int | str = False,
-        context: int = 200_000,
-        code: CodeMode | None = None,
-        strict: bool = False,
-        inline_refs: bool | None = None,
-        defer: bool | Callable[[Tool], bool] = False,
+        **options: Unpack[ToolboxOptions],
     ) -> None:
-        for patterns in (include, exclude):
-            if isinstance(patterns, str):
-                raise UsageError(f"include and exclude are lists of patterns, not {patterns!r}")
+        check_options(options, _OPTIONS)
         self._source: Any = source  # each has members that the other lacks
         self._provider = provider_of(provider)
-        self._include, self._exclude = tuple(include), tuple(exclude)
-        self._approve = approve
+        include, exclude = options.get("include", ("*",)), options.get("exclude", ())
+        self._filter = ToolFilter(tuple(include), tuple(exclude))
+        self._told: set[str] = set()  # the problems of patterns that the log has
+        self._approve = options.get("approve")
         self._turns = TaskLocks()
-        self._limits = limits or Limits()
-        self._always = [function_tool(function) for function in functions]
-        if resources:
-            self._always += resource_tools(source)
-        self._search = SearchRule(search, context)
+        self._limits = options.get("limits") or Limits()
+        self._always = [function_tool(function) for function in options.get("functions") or ()]
+        self._has_resources = bool(options.get("resources"))
+        if self._has_resources:
+            self._always += self._resource_tools()
+        self._search = SearchRule(options.get("search", False), options.get("context", 200_000))
         self._code = None
+        code = options.get("code")
         if code is not None:
             if self._search.is_possible:
                 raise UsageError("code= has a search of its own: leave search= out")
@@ -154,7 +177,9 @@ class Toolbox:
         names += ["search_tools", "run_python"] if self._code else []
         if len(set(names)) < len(names):
             raise UsageError(f"functions: two tools have one name ({', '.join(names)})")
-        self._strict, self._inline_refs = strict, inline_refs
+        self._strict = bool(options.get("strict"))
+        self._inline_refs = options.get("inline_refs")
+        defer = options.get("defer")
         self._defer = (lambda tool: True) if defer is True else defer or None
         self._tools = ToolDefinitions()
         self._everything = ToolDefinitions()
@@ -198,7 +223,7 @@ class Toolbox:
         self._loop = asyncio.get_running_loop()
         live = getattr(self._source, "tools", None)  # which a manager keeps up to date
         tools = list(live if isinstance(live, list) else await self._source.list_tools())
-        admitted = list(filter(self._admits, tools))
+        admitted = list(filter(self._filter.admits, tools))
         for start in range(0, len(admitted), _SLICE):
             self._define(self._remembering(admitted[start : start + _SLICE], {}))
             if start + _SLICE < len(admitted):
@@ -252,14 +277,7 @@ class Toolbox:
         for tool in tools:
             offered.setdefault(tool.name, tool)
         hidden = [tool for tool in offered.values() if not is_for_models(tool)]
-        admitted = list(filter(self._admits, offered.values()))
-        if offered and not admitted:
-            _logger.warning(
-                "no tool fits include=%r, exclude=%r: a pattern is server/tool, or the tool's own "
-                "name on any server",
-                self._include,
-                self._exclude,
-            )
+        admitted = list(filter(self._filter.admits, offered.values()))
         refused = offered.keys() - {tool.name for tool in admitted}
         if len(self._places) > _MOST_REMEMBERED:
             self._forget_all_but({tool.name for tool in admitted} | self._local.keys())
@@ -290,11 +308,29 @@ class Toolbox:
         both = sorted([*always, *shown], key=lambda tool: self._places[tool.name])
         self._tools.replace(self._define(self._remembering(both)) if always else self._everything)
         notes = [ToolProblem(tool.name, NOT_FOR_MODELS) for tool in hidden]
-        self._tools.problems = [*notes, *self._tools.problems]
+        self._tools.problems = [*self._unfit(offered), *notes, *self._tools.problems]
         known.update(self._tools.bindings)
         self._known.bindings = {
             name: binding for name, binding in known.items() if binding.tool.name not in refused
         }
+
+    def _unfit(self, offered: Mapping[str, Tool]) -> list[ToolProblem]:
+        """Return a problem for each pattern that fits no tool; the log has it once."""
+        servers = getattr(self._source, "servers", (None,)) if self._has_resources else ()
+        found = [*self._filter.unfit(list(offered.values()), servers)] if offered else []
+        for text in found:
+            if text not in self._told:
+                self._told.add(text)
+                _logger.warning("%s", text)
+        return [ToolProblem("", text) for text in found]
+
+    def _resource_tools(self) -> list[LocalTool]:
+        """Return the tools for resources, without one that is excluded whatever the server."""
+        return [
+            each
+            for each in resource_tools(self._source, self._filter.admits_resources)
+            if self._filter.admits_resources(None, each.tool.name)
+        ]
 
     def _forget_all_but(self, kept: set[str]) -> None:
         """Forget removed tools: a server may invent new names without end."""
@@ -321,20 +357,6 @@ class Toolbox:
         known = KnownTools(tools, self._memory.names if names is None else names)
         known.converted = self._memory.converted
         return known
-
-    def _admits(self, tool: Tool) -> bool:
-        server, name = getattr(tool, "server", None), getattr(tool, "raw_name", tool.name)
-
-        def fits(patterns: tuple[str, ...]) -> bool:
-            if server is None:  # a client's tools are those of one server
-                return any_pattern(patterns).match(name) is not None
-            return any(fits_pair(pattern, server, name) for pattern in patterns)
-
-        if not is_for_models(tool) or not fits(self._include):
-            return False
-        # An exclusion may also match the model's name: that cannot let a tool in.
-        spelled = self._exclude and any_pattern(self._exclude).match(tool.name)
-        return not spelled and not fits(self._exclude)
 
     def _define(self, tools: KnownTools) -> ToolDefinitions:
         def defer(tool: Tool) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..client.connection.option_kinds import CLIENT_OPTIONS, check_options
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, name_targets
 from ..config.config import Config, Problem, ServerConfig
@@ -54,6 +55,7 @@ def _configured(name: str, server: Any) -> ServerConfig:
     config = server if isinstance(server, ServerConfig) else ServerConfig(name, target=server)
     try:
         read = config.with_mapping_read()
+        check_options(read.options, CLIENT_OPTIONS)
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from None
     return read if read.name == name else replace(read, name=name)

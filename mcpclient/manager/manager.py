@@ -10,7 +10,21 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
 from ..client.client import Client
-from ..client.connection.options import OPTION_NAMES, check_names
+from ..client.connection.option_kinds import (
+    ANY,
+    CLIENT_OPTIONS,
+    COUNT,
+    FLAG,
+    MAPPING,
+    NUMBER,
+    PATH,
+    Kind,
+    any_of,
+    check_options,
+    function_of,
+    object_of,
+    one_of,
+)
 from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
@@ -39,6 +53,23 @@ if TYPE_CHECKING:
 
 _CLOSE_SECONDS = 5.0
 _EVENT_SECONDS = 1.0
+
+_NAMES = Kind("", lambda value: isinstance(value, Collection) and not isinstance(value, str))
+_OPTIONS: Mapping[str, Kind] = {
+    "naming": ANY,
+    "name_limit": COUNT.required(),
+    "required": any_of("True, False or a list of names", FLAG, _NAMES),
+    "wait": any_of('"all", "none" or a number of seconds', one_of("all", "none"), NUMBER),
+    "lazy": FLAG,
+    "memory": PATH,
+    "pins": object_of("Pins"),
+    "policy": object_of("Policy"),
+    "approvals": object_of("Approvals"),
+    "inputs": any_of("a mapping or a function of an InputSpec", MAPPING, function_of(1, "")),
+    "reconnect": object_of("Reconnect"),
+    "auto_refresh": FLAG,
+    "on_event": function_of(1, "a function of a ManagerEvent"),
+}
 
 Servers = Union[
     Mapping[str, Union[Target, ServerConfig]], Config, Iterable[Target], str, "os.PathLike[str]"
@@ -111,11 +142,13 @@ class Manager(Calls):
         on_event: Callable[[ManagerEvent], Any] | None = None,
         **client_options: Unpack[ClientOptions],
     ) -> None:
-        check_names(client_options, OPTION_NAMES)
-        if isinstance(wait, str) and wait not in ("all", "none"):
-            raise UsageError(f'wait is "all", "none" or a number of seconds, not {wait!r}')
-        if isinstance(required, str):
-            raise UsageError(f"required is a list: write required=[{required!r}]")
+        own = {
+            **{"naming": naming, "name_limit": name_limit, "required": required, "wait": wait},
+            **{"lazy": lazy, "memory": memory, "pins": pins, "policy": policy, "inputs": inputs},
+            **{"approvals": approvals, "reconnect": reconnect, "auto_refresh": auto_refresh},
+        }
+        given = {**own, "on_event": on_event, **client_options}
+        check_options(given, {**_OPTIONS, **CLIENT_OPTIONS})
         if servers is None or isinstance(servers, (str, os.PathLike)):
             env, is_named = {**os.environ, **(client_options.get("env") or {})}, servers is not None
             servers = load_config(

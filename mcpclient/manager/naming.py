@@ -338,6 +338,13 @@ def fits_pair(pattern: str, server: str, tool: str) -> bool:
     )
 
 
+def fits_server(pattern: str, server: str) -> bool:
+    """Return whether ``server/tool`` may fit any tool of a server, as ``tool`` always may."""
+    parts = pattern.split("/")
+    ends = range(1, len(parts))
+    return not ends or any(any_pattern(("/".join(parts[:end]),)).match(server) for end in ends)
+
+
 @lru_cache(maxsize=256)
 def any_pattern(patterns: tuple[str, ...]) -> re.Pattern[str]:
     """Return one expression that matches a name whenever one of the patterns does."""

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass, replace
 from functools import partial, wraps
 from typing import Any, Callable, Union, cast
 
+from ..client.connection.option_kinds import ANY, CLIENT_OPTIONS
 from ..client.events import around
 from ..client.events.around import Around, Call, Proceed
 from ..client.events.callbacks import Hooks, OrderedCallback
@@ -105,7 +106,7 @@ def _moved_authentication(auth: Any) -> Any:
     return replace(auth, **moved) if moved else auth
 
 
-def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
+def _moved_hooks(hooks: Hooks) -> Hooks:
     """Move functions whose results are ignored; each gets one event after the other."""
 
     def moved(hook: Callable[..., Any]) -> Callable[..., None]:
@@ -113,8 +114,6 @@ def _moved_hooks(hooks: Hooks | None) -> Hooks | None:
         call = OrderedCallback(lambda facts: run(**facts), BackgroundTasks())
         return lambda **facts: call(facts)
 
-    if hooks is None:
-        return None
     return Hooks(**{name: hook and moved(hook) for name, hook in hooks._asdict().items()})
 
 
@@ -169,7 +168,11 @@ HANDLERS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def with_workers(options: dict[str, Any]) -> dict[str, Any]:
-    """Return options with each handler moved to a worker thread."""
+    """Return options with each handler moved to a worker thread.
+
+    A value of a wrong kind is left to the check of all options.
+    """
     for name in options.keys() & HANDLERS.keys():
-        options[name] = HANDLERS[name](options[name])
+        if CLIENT_OPTIONS.get(name, ANY).fits(options[name]):
+            options[name] = HANDLERS[name](options[name])
     return options

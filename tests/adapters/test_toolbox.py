@@ -15,7 +15,7 @@ from mcpclient.adapters import definitions, toolbox
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.schemas.rewriting import normal_schema
-from mcpclient.adapters.toolbox import Toolbox, ToolboxOptions
+from mcpclient.adapters.toolbox import Toolbox
 from mcpclient.client.events.around import Call, refusal
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.models import call, names, response, texts
@@ -309,10 +309,13 @@ async def test_include_and_exclude() -> None:
         assert said == "Tool error: there is no tool 'files_delete'"
 
 
-def test_patterns_are_lists() -> None:
-    """F-TOOL-7"""
-    with pytest.raises(mcpclient.UsageError, match=r"lists of patterns, not '\*'"):
-        Toolbox(Source(), "google", include="*")
+async def test_patterns_hold_for_the_tools_of_resources() -> None:
+    """F-TOOL-5, F-TOOL-7: by their own names, where they are excluded."""
+    server = server_of(resources_list=RESOURCES)
+    async with server.session() as client:
+        box = await made(client, resources=True, include=["echo"], exclude=["read_*"])
+        assert names(box.tools) == ["echo", "list_resources"]
+        assert box.tools.problems == []
 
 
 async def test_limits_hold_for_the_results() -> None:
@@ -707,14 +710,6 @@ def test_deferred_tools() -> None:
     assert box.tools[0]["type"] == "tool_search_tool_bm25_20251119"
     some = Toolbox(many(), "openai_responses", defer=lambda tool: tool.name == "send_mail").tools
     assert [tool["name"] for tool in some if tool.get("defer_loading")] == ["send_mail"]
-
-
-def test_the_options_have_types() -> None:
-    """F-TOOL-7: a strict program sees what `toolbox` of a client takes."""
-    import inspect
-
-    parameters = list(inspect.signature(Toolbox.__init__).parameters)[3:]
-    assert list(ToolboxOptions.__annotations__) == parameters
 
 
 async def test_tools_for_a_program_with_its_own_loop() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -87,11 +88,53 @@ async def test_patterns_are_about_the_server_and_the_tool() -> None:
 async def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """F-SAFE-4: such as one of the names that a model sees; where there is no tool, none can."""
     async with connect_all({"empty": Member()}) as manager:
-        assert not manager.toolbox("openai_responses").tools
+        assert not manager.toolbox("openai_responses", exclude=["x"]).tools.problems
     assert "a pattern is" not in caplog.text
-    async with connect_all({"bank": Member("pay")}) as manager:
-        assert not manager.toolbox("openai_responses", include=["bank__*"]).tools
-    assert "a pattern is server/tool" in caplog.text
+    async with connect_all({"bank": Member("pay", "read"), "docs": Member()}) as manager:
+        patterns = {
+            "include": ["bank/*", "bank__*"],
+            "exclude": ["bank__pay", "delete_*", "docs/*"],
+        }
+        for resources, unfit in ((False, 3), (True, 2)):
+            caplog.clear()
+            options: Any = {**patterns, "resources": resources}
+            box = manager.toolbox("openai_responses", **options)
+            assert "bank__read" in names(box.tools)
+            problems = [str(each) for each in box.tools.problems]
+            assert problems[0].startswith("include: no tool fits 'bank__*'; a pattern is server/")
+            assert problems[1].startswith("exclude: no tool fits 'delete_*'")
+            assert len(problems) == unfit
+            await box.refresh()
+            assert [record.getMessage() for record in caplog.records] == problems
+
+
+async def test_patterns_hold_for_the_resources_of_servers() -> None:
+    """F-SAFE-4, F-TOOL-5: those of a server that is left out are neither listed nor read."""
+
+    def member(uri: str) -> Member:
+        answers: Any = {
+            "resources/list": {"resources": [{"uri": uri, "name": "one"}, {"uri": "mem://both"}]},
+            "resources/templates/list": {"resourceTemplates": [{"uriTemplate": f"{uri}/{{x}}"}]},
+            "resources/read": {"contents": [{"uri": uri, "text": f"of {uri}"}]},
+        }
+        return Member("one", answers=answers, capabilities={"tools": {}, "resources": {}})
+
+    servers = {"good": member("mem://good"), "evil": member("mem://evil")}
+    reads = ("mem://good", "mem://both", "mem://evil", "evil:mem://evil")
+    asked = [call("read_resource", json.dumps({"uri": uri}), uri) for uri in reads]
+    asked.append(call("read_resource", '{"uri": "mem://evil", "server": "evil"}', "named"))
+    async with connect_all(servers) as manager:
+        everything: Any = [{"include": ["good/*"]}, {"exclude": ["evil/*"]}]
+        for patterns in (*everything, {"exclude": ["evil/read_resource", "evil/list_resources"]}):
+            box = manager.toolbox("openai_responses", resources=True, **patterns)
+            listed, *read = texts(await box.run(response(call("list_resources"), *asked)))
+            assert "mem://good/{x}" in listed
+            assert "evil" not in listed
+            assert [each.endswith("of mem://good") for each in read] == [True] * 2 + [False] * 3
+            assert all("its server is left out" in each for each in read[2:])
+        assert servers["evil"].script.sent("resources/read") == []
+        box = manager.toolbox("openai_responses", resources=True, exclude=["read_resource"])
+        assert names(box.tools) == ["good__one", "evil__one", "list_resources"]
 
 
 async def test_a_models_uri_is_asked_about() -> None:

@@ -272,7 +272,7 @@ USAGE = {
     "a header without a value": Row(["--header", "A", "http://h/"], 2, "takes NAME:VALUE"),
     "a variable without a value": Row(["--env", "A", *SEARCH], 2, "takes NAME=VALUE"),
     "a timeout that is no number": Row(["--timeout", "x", *SEARCH], 2, "--timeout"),
-    "a timeout below zero": Row(["--timeout=-5", *SEARCH], 2, "not negative"),
+    "a timeout below zero": Row(["--timeout=-5", *SEARCH], 2, "0 or more"),
     "authorities that are not there": Row(["--ca-file", "/no.pem", "https://h/"], 2, "/no.pem"),
     "authorities that are none": Row(["--ca-file", DEMO, "https://h/"], 2, "no certificates"),
     "a revision there is not": Row(["--protocol-version", "1999", *SEARCH], 2, "there are"),

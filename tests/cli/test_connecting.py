@@ -131,7 +131,7 @@ def test_the_options_of_a_network() -> None:
         (["server"], ("--insecure",), "--insecure needs an HTTP"),
         ("http://host/mcp", ("--header", "nothing"), "--header takes NAME:VALUE"),
         (["server"], ("--env", "=x"), "--env takes NAME=VALUE"),
-        (["server"], ("--timeout", "-1"), "negative"),
+        (["server"], ("--timeout", "-1"), "0 or more"),
         ([], (), "the command is empty"),
     ],
 )

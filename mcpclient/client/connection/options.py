@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
 from ... import __version__
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ...lazy import suggestions
 from ...net.network_options import Negotiate, NetworkOptions
 from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
@@ -18,6 +17,7 @@ from ...transports.base import Transport
 from ..answers.inbound_requests import Handlers
 from ..events.callbacks import Events, Hooks
 from .limits import DEFAULT, Timeouts
+from .option_kinds import CLIENT_OPTIONS, check_options
 
 if TYPE_CHECKING:
     from ...auth.options import Authentication
@@ -72,14 +72,6 @@ class EraMemory:
 _NOTHING: Mapping[str, Any] = {}
 
 
-def check_names(given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise `UsageError` for an unknown option, with a suggestion."""
-    known = list(known)
-    for name in given:
-        if name not in known:
-            raise UsageError(suggestions.there_is_no("option", name, known))
-
-
 class Options(NamedTuple):
     """The options of a connection, see `ClientOptions`, checked and with defaults.
 
@@ -130,7 +122,7 @@ class Options(NamedTuple):
         cls, given: ClientOptions, environ: Mapping[str, str], eras: EraMemory | None = None
     ) -> Options:
         """Return the checked options of a caller. Raises `UsageError`."""
-        check_names(given, OPTION_NAMES)
+        check_options(given, CLIENT_OPTIONS)
         rest: dict[str, Any] = {**given}
         takes_tasks = bool(rest.get("tasks"))
         proxy, recorder = rest.pop("proxy", None), Recorder(rest.pop("trace", None))
@@ -153,7 +145,7 @@ class Options(NamedTuple):
             extensions=checked_extensions(rest.pop("extensions", None) or {}),
             stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
             hooks=rest.pop("hooks", None) or Hooks(),
-            around=tuple(rest.pop("around", ())),
+            around=tuple(rest.pop("around", None) or ()),
             eras=EraMemory() if eras is None else eras,
             **rest,
         )
@@ -164,13 +156,6 @@ _NETWORK = (
 )
 _ANSWERS = ("sampling", "elicitation", "roots")
 _EVENTS = ("on_notification", "on_log", "on_error", "on_close")
-_TIMES = ("timeout", "max_timeout", "connect_timeout", "close_timeout")
-_MADE = {"timeouts", "network", "handlers", "events", "eras"}
-
-OPTION_NAMES = (
-    frozenset((*Options._fields, *_NETWORK, *_ANSWERS, *_EVENTS, *_TIMES, "trace")) - _MADE
-)
-"""The names of `ClientOptions`, without importing what documents them."""
 
 
 class Route(NamedTuple):

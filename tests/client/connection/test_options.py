@@ -17,7 +17,8 @@ from mcpclient.client.client import _Documented as Documented
 from mcpclient.client.connection import client_options as module
 from mcpclient.client.connection import options
 from mcpclient.client.connection.client_options import CallOptions, ClientOptions, QueryOptions
-from mcpclient.client.connection.options import OPTION_NAMES, EraMemory, Options
+from mcpclient.client.connection.option_kinds import CLIENT_OPTIONS
+from mcpclient.client.connection.options import EraMemory, Options
 from mcpclient.errors import UsageError
 from mcpclient.protocol.negotiation import Era
 
@@ -42,7 +43,7 @@ def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
     """F-API-1: beside itself, where an editor finds it."""
     texts = documented(options.__name__)
     assert set(texts) == set(options.__annotations__)
-    assert options is not ClientOptions or set(texts) == OPTION_NAMES
+    assert options is not ClientOptions or set(texts) == CLIENT_OPTIONS.keys()
     assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
 
 
