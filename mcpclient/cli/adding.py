@@ -21,8 +21,9 @@ from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
 from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated
 from .configured import load
+from .layout import one_line
 from .parsing import ENV, HEADER, URL_SCHEMES
-from .render import one_line, writing
+from .render import writing
 from .screen import Screen
 
 # The applications whose files may have entries that only this library reads.

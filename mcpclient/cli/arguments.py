@@ -26,7 +26,8 @@ from ..net.files import open_regular
 from ..protocol.types import Tool
 from ..protocol.wire_object import referenced, strings_in
 from .command import Option, option
-from .render import one_line, reading
+from .layout import one_line
+from .render import reading
 
 if TYPE_CHECKING:
     from ..protocol.schema import Violation

@@ -23,7 +23,7 @@ from ..protocol.sampling import SamplingRequest
 from ..protocol.wire_object import string_at
 from .arguments import properties_of, required_of, typed_value, violations_of
 from .command import Server
-from .render import one_line
+from .layout import one_line
 from .screen import Screen, ScreenTerminal
 
 Answer = TypeVar("Answer")

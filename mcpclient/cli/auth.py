@@ -22,8 +22,8 @@ from ..net.login.authentication import default_store, finish_auth, log_in, log_o
 from ..net.login.browser import open_browser
 from ..net.login.logins import BrowserLogin, TwoStepLogin
 from .command import Answer, LocalCommand, flag, option, repeated
+from .layout import one_line, table
 from .parsing import TRACE, check_logs
-from .render import one_line, table
 from .screen import Screen, ScreenTerminal
 
 

@@ -35,9 +35,9 @@ from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from .command import Answer, LocalCommand, Server
 from .connecting import client_for
+from .layout import Style, fill, one_line
 from .main import PROTOCOL_ERROR
 from .parsing import is_named, only_server
-from .render import Style, fill, one_line
 from .running import exit_code, text_and_hint
 from .screen import Screen
 

@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -27,19 +28,10 @@ from ..protocol.wire_object import string_at
 from . import arguments
 from .command import Answer, Command, LocalCommand, either, flag, option
 from .connecting import client_for
+from .layout import MARKS, Style, definitions, fill, listing, one_line, table
 from .main import FAILED
 from .parsing import command_line, find_server
-from .render import (
-    MARKS,
-    Style,
-    contents,
-    definitions,
-    fill,
-    listing,
-    one_line,
-    result_text,
-    save_media,
-)
+from .render import contents, result_text, save_media
 from .screen import Screen
 
 
@@ -58,9 +50,9 @@ async def _run_info(client: Client, screen: Screen, options: argparse.Namespace)
         ("capabilities", ", ".join(abilities) or "none"),
     ]
     columns = screen.style.columns
-    text = definitions(rows, columns and columns - 1)
+    text = definitions(rows, columns)
     if client.instructions:
-        text += "\n\n" + escape(client.instructions.strip())
+        text += "\n\n" + fill(escape(client.instructions.strip()), columns)
     raw = {
         "serverInfo": server.raw,
         "protocolVersion": client.protocol_version,
@@ -173,18 +165,19 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
     ``line``: a call of it, to be copied.
     """
-    parts = [style.bold(fill(arguments.signature(tool), style.columns)), style.dim(_mark(tool))]
+    head = [style.bold(fill(arguments.signature(tool), style.columns)), style.dim(_mark(tool))]
+    parts = ["\n".join(filter(None, head))]
     text = tool.description or tool.title
     if text:
         parts.append(fill(escape(text.strip()), style.columns))
     header: tuple[str, ...] = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
     rows = _argument_rows(tool.input_schema)
-    parts.append(listing(header, rows, style, whole=True, titled=True))
+    parts.append(table(header, rows, style))
     schema, header = tool.output_schema, ("RETURNS", "TYPE", "DESCRIPTION")
     returned = arguments.properties_of(schema).items()
     rows = ((name, arguments.type_of(each, schema), _text(each)) for name, each in returned)
-    parts.append(listing(header, rows, style, whole=True, titled=True))
-    parts.append(escape_line(line))
+    parts.append(table(header, rows, style))
+    parts.append(fill(escape_line(line), style.columns))
     return "\n\n".join(filter(None, parts))
 
 
@@ -205,7 +198,8 @@ def _text(schema: Mapping[str, Any]) -> str:
     required=("TOOL",),
     more="ARGUMENT",
     read=arguments.parse_arguments,
-    details=(arguments.__doc__ or "").replace("``", "") + f"\n{arguments.PICK_HELP}",
+    details=re.sub(r"\n +(?=\S)", " ", (arguments.__doc__ or "").replace("``", ""))
+    + f"\n{arguments.PICK_HELP}",
     options=(
         option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
         flag("--unchecked", "do not compare the arguments with the schema"),
@@ -274,7 +268,7 @@ async def _run_tasks(client: Client, screen: Screen, options: argparse.Namespace
     tasks = await client.list_tasks()
     header = ("TASK", "STATUS", "SINCE", "MESSAGE")
     rows = [(task.id, task.status, task.created_at, task.status_message) for task in tasks]
-    text = listing(header, rows, screen.style, "no tasks", whole=True)
+    text = table(header, rows, screen.style, "no tasks")
     return Answer({"tasks": [task.raw for task in tasks]}, text)
 
 
@@ -448,7 +442,9 @@ def _listen(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
                         raise found
                     method, params = found
                     raw = {"method": method, "params": params}
-                    screen.show(json.dumps(raw) if options.json else line_of(method, params))
+                    columns = screen.style.columns
+                    line = fill(line_of(method, params), columns)
+                    screen.show(json.dumps(raw) if options.json else line)
                     if options.count is not None and number >= options.count:
                         break
             finally:

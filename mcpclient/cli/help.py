@@ -26,9 +26,9 @@ from ..lazy import cli_configured as configured
 from ..lazy import features, session_sockets
 from ..suggestions import there_are, there_is_no
 from .command import Answer, AnyCommand, LocalCommand
+from .layout import definitions, fill
 from .main import COMMANDS, command_named
-from .parsing import parser_of
-from .render import definitions, wrapped
+from .parsing import help_text, parser_of
 from .screen import Screen
 from .shell.words import argument_candidates, typing_at
 
@@ -63,19 +63,21 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 @LocalCommand("help", usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]")
 async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
-    text, columns = _text_for(options.words), screen.style.columns
-    return Answer({"text": text}, text if columns is None else laid_out(text, columns))
+    columns = screen.style.columns
+    text = _text_for(options.words, columns)
+    is_prose = columns is not None and options.words[:1] != [] and options.words[0] in CHAPTERS
+    return Answer({"text": text}, laid_out(text, columns) if is_prose else fill(text, columns))
 
 
-def _text_for(words: list[str]) -> str:
+def _text_for(words: list[str], columns: int | None) -> str:
     if not words:
         return _contents()
     topic, *more = words
     if topic in COMMANDS and topic not in CHAPTERS and not more:
-        return parser_of(command_named(topic)).format_help().rstrip()
+        return help_text(parser_of(command_named(topic)), columns)
     if topic not in CHAPTERS:
         unknown = there_is_no("chapter", topic, [*CHAPTERS, *COMMANDS])
-        raise UsageError(f"{unknown}\n\n{_contents()}")
+        raise UsageError(unknown).advise("See all chapters with: mcpclient help")
     if not more:
         return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
     if topic != "errors" or len(more) > 1:
@@ -143,7 +145,7 @@ def laid_out(text: str, columns: int) -> str:
     for kind, group in groupby(_with_kinds(text.splitlines()), key=lambda pair: pair[0]):
         part = [line for _, line in group]
         if kind == "prose":
-            lines += _filled(part, width)
+            lines += _paragraphs(part, width)
         elif kind == "table":
             lines += _list_of(part, width)
         else:
@@ -167,11 +169,10 @@ def _with_kinds(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield "prose", line
 
 
-def _filled(lines: Sequence[str], width: int) -> Iterator[str]:
+def _paragraphs(lines: Sequence[str], width: int) -> list[str]:
     """Fill paragraphs; an item of a list begins a line of its own."""
-    for paragraph in _ITEM_BEGINS.split("\n".join(lines)):
-        mark = _ITEM.match(paragraph)
-        yield from wrapped(paragraph, width, " " * (mark.end() if mark else 0), "")
+    joined = [" ".join(each.split()) for each in _ITEM_BEGINS.split("\n".join(lines))]
+    return fill("\n".join(joined), width).split("\n")
 
 
 def _list_of(rows: Sequence[str], width: int) -> list[str]:

@@ -99,8 +99,8 @@ Talk to a Model Context Protocol server.
 commands (each has --help):
 {commands}
 
-SERVER is the name of a configured server, a URL, a script or a bundle (.mcpb); or it is
-the command line that starts it, at the end, after --
+SERVER is the name of a configured server, a URL, a script or a bundle (.mcpb); \
+or it is the command line that starts it, at the end, after --
 
 examples:
   mcpclient tools http://localhost:3001/mcp
@@ -108,8 +108,14 @@ examples:
   mcpclient call echo message=hi -- npx -y my-server stdio
 
 exit codes:
-  0 ok   1 the tool failed   2 usage   3 no connection   4 authorization is needed
-  5 the server refused or broke the protocol   124 timeout   130 Ctrl-C
+  0    ok
+  1    the tool failed
+  2    usage
+  3    no connection
+  4    authorization is needed
+  5    the server refused the request, or broke the protocol
+  124  timeout
+  130  Ctrl-C
 
 options:
   --help, --version; of each command --json, --debug and more
@@ -127,7 +133,7 @@ def main(argv: list[str] | None = None) -> int:
         return _print(f"mcpclient {__version__}\n")
     if not words or words[0] in ("--help", "-h"):
         listed = (f"  {name:11} {summary}" for name, summary in COMMANDS.items())
-        return _print(_OVERVIEW.format(commands="\n".join(listed)))
+        return _print_filled(_OVERVIEW.format(commands="\n".join(listed)))
     if words[0] == "__complete":
         return _print(import_module(".help", __package__).complete(words[1:]))
     try:
@@ -135,6 +141,12 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:  # while that was still being imported
         return CANCELLED
     return code
+
+
+def _print_filled(text: str) -> int:
+    from .layout import fill
+
+    return _print(fill(text, columns_of(sys.stdout) or _COLUMNS))
 
 
 def _print(text: str) -> int:

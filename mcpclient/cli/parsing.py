@@ -11,9 +11,8 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from importlib import import_module
-from itertools import chain
 from typing import Any, NoReturn
 
 from ..entries.fields import TRANSPORTS
@@ -35,10 +34,11 @@ from .command import (
     pair,
     repeated,
 )
-from .main import COMMANDS, command_named
-from .render import wrapped, writing
+from .layout import definitions, fill
+from .main import COMMANDS, columns_of, command_named
+from .render import writing
 
-_COLUMNS = 78
+_COLUMNS, _MAX_WIDTH = 80, 100  # of help in a pipe, and at most
 
 # Names that other programs use for a command of this one.
 _MEANT = {
@@ -115,7 +115,32 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` instead of exiting, so that ``--json`` covers it, too."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}\n{self.format_usage().strip()}")
+        raise UsageError(f"{message}\nusage: {self.usage}")
+
+    def format_help(self) -> str:
+        return f"{help_text(self, columns_of(sys.stdout))}\n"
+
+
+def help_text(parser: argparse.ArgumentParser, columns: int | None) -> str:
+    """Return the help of a command, for a terminal of this width; None: not for a terminal."""
+    width = min(columns or _COLUMNS, _MAX_WIDTH)
+    parts = [f"usage: {parser.usage}", parser.description or ""]
+    for group in parser._action_groups:
+        rows = [
+            (", ".join(each.option_strings) + _metavar(each), each.help or "")
+            for each in group._group_actions
+            if each.help != argparse.SUPPRESS
+        ]
+        if rows:
+            title = "options" if group is parser._optionals else group.title
+            parts.append(f"{title}:\n{definitions(rows, width, '  ')}")
+    return fill("\n\n".join(filter(None, [*parts, parser.epilog])), width)
+
+
+def _metavar(action: argparse.Action) -> str:
+    if action.nargs == 0:
+        return ""
+    return f" {action.metavar or ' | '.join(map(str, action.choices or ()))}"
 
 
 def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
@@ -139,15 +164,13 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     words = [command.usage]
     if isinstance(command, Command):
         words = ["[OPTION ...] [SERVER]", command.usage, "[-- SERVER-COMMAND ...]"]
-    usage = " ".join(filter(None, ["mcpclient", command.name, *words]))
     summary = COMMANDS[command.name]
     paragraphs = [command.details, f"{_SERVER}." if command.takes_server else ""]
     parser = _Parser(
         prog=f"mcpclient {command.name}",
-        usage="\n".join(wrapped(usage, _COLUMNS, " " * 9, "usage: "))[len("usage: ") :],
+        usage=" ".join(filter(None, ["mcpclient", command.name, *words])),
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog="\n\n".join(filter(None, paragraphs)),
-        formatter_class=partial(_Formatter, width=_COLUMNS),
         allow_abbrev=False,
     )
     if isinstance(command, OuterCommand):
@@ -167,14 +190,6 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         QUIET(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
-
-
-class _Formatter(argparse.RawDescriptionHelpFormatter):
-    """A formatter that wraps long lines, and keeps the others."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        lines = (wrapped(each, width) if len(each) > width else [each] for each in text.split("\n"))
-        return "\n".join(chain.from_iterable(lines))
 
 
 URL_SCHEMES = ("http://", "https://", "ws://", "wss://", "tcp://", "unix://")

@@ -18,8 +18,9 @@ from ..net.files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalRequest, OuterCommand, Request, Server, flag, option
+from .layout import one_line, table
 from .parsing import NEEDED
-from .render import one_line, reading, table
+from .render import reading
 from .screen import Screen
 
 

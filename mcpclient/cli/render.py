@@ -1,4 +1,4 @@
-"""Text for a terminal: escaped words of servers, tables, definitions, images and results.
+"""Results for a terminal: escaped texts of servers, objects, images.
 
 Every function here that takes a server's text returns it escaped (`framing.escaping`). Sources for
 images: iTerm2, "Inline Images Protocol"; kitty, "Terminal graphics protocol" (PNG only).
@@ -17,12 +17,10 @@ import base64
 import json
 import os
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from itertools import groupby
-from typing import Any, NamedTuple, Optional
+from typing import Any
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
@@ -37,32 +35,7 @@ from ..protocol.types import (
     ResourceLink,
     TextContent,
 )
-
-_MAX_NAME_WIDTH = 30
-
-
-def definitions(rows: Iterable[tuple[str, str]], columns: int | None) -> str:
-    """Return names with their meanings beside them, wrapped to a width: nothing is cut.
-
-    A name that is too long gets a line of its own.
-    """
-    rows = list(rows)
-    if columns is None:
-        return table((), rows, Style())
-    longest = max((width_of(name) for name, _ in rows), default=0)
-    beside = min(longest, _MAX_NAME_WIDTH, columns // 3)
-    indent = " " * (beside + 2)
-    lines: list[str] = []
-    for name, meaning in rows:
-        filled = wrapped(meaning, columns, indent)
-        is_wide = width_of(name) > beside or any(width_of(line) > columns for line in filled[:1])
-        if is_wide or not filled:
-            lines += wrapped(name, columns)
-        else:
-            filled[0] = name + indent[width_of(name) :] + filled[0].lstrip()
-        lines += filled
-    return "\n".join(lines)
-
+from .layout import Style, fill, one_line, shorten, width_of
 
 _WITH_KITTYS_PROTOCOL = ("xterm-kitty", "xterm-ghostty")
 _CHUNK = 4096
@@ -95,182 +68,16 @@ def picture(image: ImageContent, way: str) -> str:
     )
 
 
-class Style(NamedTuple):
-    """The abilities of an output stream.
-
-    ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,
-    see `pictures.pictures_of`.
-    """
-
-    colour: bool = False
-    columns: int | None = None
-    pictures: str = ""
-
-    def bold(self, text: str) -> str:
-        """Return the text in bold."""
-        return f"\x1b[1m{text}\x1b[0m" if self.colour and text else text
-
-    def dim(self, text: str) -> str:
-        """Return the text dimmed."""
-        return f"\x1b[2m{text}\x1b[0m" if self.colour and text else text
-
-    def link(self, text: str, url: str) -> str:
-        """Return the text as a link, where the terminal has links; ``url`` is printable ASCII."""
-        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.colour else text
-
-
-def one_line(text: str | None) -> str:
-    """Return the text on one line, escaped; None is empty."""
-    return escape(" ".join((text or "").split()))
-
-
-def pretty_json(value: Any) -> str:
-    """Return a JSON value on several lines, in ASCII: safe anywhere, and exact.
+def pretty_json(value: Any, *, exact: bool = False) -> str:
+    """Return a JSON value on several lines, safe for a terminal; ``exact``: in ASCII, for programs.
 
     Raises `ProtocolViolation` for one that is too deep to be written again.
     """
     try:
-        return json.dumps(value, indent=2)
+        text = json.dumps(value, indent=2, ensure_ascii=exact)
+        return text if escape(text) == text else json.dumps(value, indent=2)
     except RecursionError:
         raise ProtocolViolation("the server sent JSON that is nested too deeply to show") from None
-
-
-def width_of(text: str) -> int:
-    """Return how many columns of a terminal the text takes."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if character.isascii():
-        return 1
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
-
-
-def shorten(text: str, columns: int) -> str:
-    """Return the text cut to a number of columns, with an ellipsis where something is missing."""
-    if width_of(text) <= columns:
-        return text
-    kept, used = "", 1
-    for character in text:
-        used += _columns(character)
-        if used > columns:
-            break
-        kept += character
-    return kept.rstrip() + "…"
-
-
-def wrapped(text: str, columns: int, indent: str = "", first: str | None = None) -> list[str]:
-    """Return a paragraph in lines of at most this width, broken at words and wide characters.
-
-    ``first``: the beginning of the first line, where it is not ``indent``. A word that is wider
-    than a line is left whole, since users copy URLs.
-    """
-    lines = [indent if first is None else first]
-    used, is_empty = width_of(lines[0]), True
-    for gap, piece in _pieces(text):
-        if not is_empty and used + len(gap) + width_of(piece) > columns:
-            lines.append(indent)
-            used, is_empty = len(indent), True
-        added = piece if is_empty else gap + piece
-        lines[-1] += added
-        used, is_empty = used + width_of(added), False
-    return [] if is_empty and first is None else lines
-
-
-# Between two paths of a list such as PATH, but not in a URL.
-_PATHS = re.compile(r"(?<=:)(?=/(?!/))")
-
-
-def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the parts of a string between which a line may end, each after the gap before it."""
-    for word in text.split():
-        gap = " "
-        for part in _PATHS.split(word):
-            for is_wide, run in groupby(part, lambda each: _columns(each) == 2):
-                for piece in run if is_wide else ["".join(run)]:
-                    yield gap, piece
-                    gap = ""
-
-
-def fill(text: str, columns: int | None) -> str:
-    """Return lines wrapped to a width, each with its own indent; a command to copy stays whole."""
-    if columns is None:
-        return text
-    lines: list[str] = []
-    for line in text.split("\n"):
-        words = line.lstrip(" ")
-        indent = line[: len(line) - len(words)]
-        if width_of(line) <= columns:
-            lines.append(line)
-            continue
-        words, mark, command = words.rpartition("mcpclient ")
-        lines += wrapped(words if mark else command, columns, indent)
-        lines += [f"{indent}{mark}{command}"] * bool(mark)
-    return "\n".join(lines)
-
-
-MARKS = ("(read-only)", "(destructive)")
-"""Marks of tools that are listed on a terminal."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
-
-
-Rows = Iterable[Sequence[Optional[str]]]
-"""Rows of cells, which `listing` and `table` escape, each on one line; None is empty."""
-
-
-def listing(
-    header: Sequence[str],
-    rows: Rows,
-    style: Style,
-    otherwise: str = "",
-    *,
-    whole: bool = False,
-    titled: bool = False,
-) -> str:
-    """Return things with their texts: a table in a pipe, and blocks of lines on a terminal.
-
-    The cells of a block's first line are all but the last, the text, of which the first sentence is
-    shown below, or the ``whole``. ``titled``: the header's first cell is a line of its own. Without
-    rows, return ``otherwise``.
-    """
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    if style.columns is None or not cells:
-        return table(header, cells, style, otherwise)
-    lines = [style.dim(header[0])] if titled else []
-    for *head, text in cells:
-        names = wrapped(" ".join(filter(None, head)), style.columns, "    ", "")
-        lines += [_marked(line, style) for line in names]
-        shown, *more = [text] if whole else _SENTENCE_END.split(text, maxsplit=1)
-        lines += wrapped(shown + (" …" if any(more) else ""), style.columns, "  ")
-    return "\n".join(lines)
-
-
-def _marked(line: str, style: Style) -> str:
-    mark = next((mark for mark in MARKS if line.endswith(mark)), "")
-    return style.bold(line[: len(line) - len(mark)]) + style.dim(mark)
-
-
-def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") -> str:
-    """Return rows of cells below each other, aligned. An empty ``header`` is left out.
-
-    Nothing is cut. Without rows, return ``otherwise``.
-    """
-    lines = [[one_line(cell) for cell in row] for row in rows]
-    if not lines:
-        return otherwise
-    if header:
-        lines.insert(0, list(header))
-    widths = [max(width_of(cell) for cell in column) for column in zip(*lines)]
-    shown = []
-    for line in lines:
-        padded = [cell + " " * (width - width_of(cell)) for cell, width in zip(line, widths)]
-        shown.append("  ".join(padded).rstrip())
-    if header:
-        shown[0] = style.bold(shown[0])
-    return "\n".join(shown)
 
 
 def contents(blocks: Iterable[Content | ResourceContents], style: Style) -> str:
@@ -280,12 +87,12 @@ def contents(blocks: Iterable[Content | ResourceContents], style: Style) -> str:
 
 def _block(block: Content | ResourceContents, style: Style) -> str:
     if isinstance(block, TextContent):
-        return escape(block.text)
+        return fill(escape(block.text), style.columns)
     if isinstance(block, EmbeddedResource):
         return _block(block.resource, style)
     if isinstance(block, ResourceContents):
         if block.text is not None:
-            return escape(block.text)
+            return fill(escape(block.text), style.columns)
         return _note(style, block.uri, block.mime_type, f"{len(block.data)} bytes")
     if isinstance(block, (ImageContent, AudioContent)):
         note = _note(style, block.type, block.mime_type, f"{len(block.data)} bytes")
@@ -361,7 +168,8 @@ def _dominant(value: Mapping[str, Any], style: Style) -> str | None:
         return None
     others = ", ".join(f"{key}: {_plain(each)}" for key, each in rest.items())
     below = shorten(one_line(f"[{others}]"), style.columns or _LONG) if rest else ""
-    return "\n".join(filter(None, [escape(text).rstrip("\n"), style.dim(below)]))
+    shown = fill(escape(text).rstrip("\n"), style.columns)
+    return "\n".join(filter(None, [shown, style.dim(below)]))
 
 
 def _is_small(value: Any) -> bool:

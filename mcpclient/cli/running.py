@@ -30,6 +30,7 @@ from ..lazy import hints
 from ..net.futures import Termination, cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
 from .connecting import client_for
+from .layout import Style, fill
 from .main import (
     CANCELLED,
     NEEDS_AUTH,
@@ -40,7 +41,6 @@ from .main import (
     USAGE,
 )
 from .parsing import name_server, own_words, understand
-from .render import Style, fill
 from .screen import LogLines, Screen
 
 
@@ -179,7 +179,7 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
 
 def shown_error(text: str, style: Style) -> str:
     """Return an error for a terminal: escaped, and wrapped to its width."""
-    return fill(f"error: {escape(text)}", style.columns).replace("error:", style.bold("error:"), 1)
+    return fill(f"{style.bold('error:')} {escape(text)}", style.columns)
 
 
 def text_and_hint(error: McpError) -> tuple[str, str]:

@@ -14,8 +14,9 @@ from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
+from .layout import Style, fill, one_line, shorten, width_of
 from .main import columns_of, is_terminal, write_to
-from .render import Style, one_line, pictures_of, pretty_json, shorten, width_of
+from .render import pictures_of, pretty_json
 
 if TYPE_CHECKING:
     from ..net.line_editor import LineEditor
@@ -165,16 +166,17 @@ class Screen:
             raise UsageError(f"cannot write the answer to stdout: {self._failure}")
 
     def show_json(self, value: Any) -> None:
-        """Write one JSON document to stdout."""
-        self.show(pretty_json(value))
+        """Write one JSON document to stdout, in ASCII: safe anywhere, and exact."""
+        self.show(pretty_json(value, exact=True))
 
     def say(self, text: str) -> None:
         """Write a line to stderr, escaped, since it may contain a server's words."""
         self.say_safely(escape(text))
 
     def say_safely(self, text: str) -> None:
-        """Write a line to stderr that is known to be safe for a terminal."""
+        """Write a line to stderr that is known to be safe for a terminal, in lines of its width."""
         with self._above_the_line():
+            text = fill(text, columns_of(self._errors))
             write_to(self._errors, text + "\n")  # a failure to write to stderr cannot be reported
 
     @contextmanager

@@ -20,8 +20,9 @@ from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, flag, option
 from .configured import load, none_configured, shown_target
+from .layout import Style, listing, one_line, table
 from .main import FAILED, USAGE
-from .render import Style, listing, one_line, writing
+from .render import writing
 from .running import text_and_hint
 from .screen import Screen
 
@@ -66,7 +67,7 @@ def _list_found(screen: Screen) -> Answer:
     ]
     rows = [(each["name"], each["status"], each["target"], each["file"]) for each in found]
     header = ("SERVER", "STATUS", "TARGET", "FILE")
-    text = listing(header, rows, screen.style, "no servers found", whole=True)
+    text = table(header, rows, screen.style, "no servers found")
     return Answer({"servers": found}, text)
 
 
@@ -140,7 +141,7 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     header = ("SERVER", "STATUS", "TARGET", "TOOLS OR REASON")
-    listed = listing(header, map(_row, servers), style, whole=True)
+    listed = table(header, map(_row, servers), style)
     return Answer(raw, "\n".join([listed, *_waiting(config, servers)]))
 
 

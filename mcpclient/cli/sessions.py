@@ -23,9 +23,9 @@ from ..sessions.host import Host, SessionTransport
 from .command import Answer, LocalCommand, Server, flag, option
 from .configured import load
 from .connecting import client_for
+from .layout import table
 from .main import main
 from .parsing import NEEDED, find_server, spelled, understand
-from .render import pretty_json, table
 from .screen import Screen
 
 _IDLE = 1800.0  # seconds
@@ -84,7 +84,10 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
         serving = await host.serve(listener)
         try:
             async with client:
-                screen.show(pretty_json(_shown(host.state())) if options.json else f"@{name}")
+                if options.json:
+                    screen.show_json(_shown(host.state()))
+                else:
+                    screen.show(f"@{name}")
                 sockets.detach(log.file.fileno())  # from the terminal: stderr goes to the log
                 if lifeline is not None:
                     lifeline.send(b"%d\n" % (host.process_id or 0))

@@ -121,7 +121,6 @@ def test_one_tool_is_described() -> None:
     text = ask("tools", "send", answers={"tools/list": {"tools": [tool]}}).text
     assert text.splitlines() == [
         'send to=string [size="s" | "m"] [tags=array of null | string]',
-        "",
         "(destructive)",
         "",
         r"Send a letter.\x1b[2J",

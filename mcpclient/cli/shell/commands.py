@@ -21,8 +21,9 @@ from .. import features, main
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..configured import split_name
+from ..layout import definitions, table
 from ..parsing import parser_of
-from ..render import definitions, pretty_json, table
+from ..render import pretty_json
 from ..screen import Screen
 from .words import Word, plain, quoted, unmet
 

@@ -21,9 +21,9 @@ from ..asking import Asking
 from ..command import Answer, LocalCommand, flag
 from ..configured import load
 from ..connecting import answers_of, with_options
+from ..layout import one_line
 from ..main import CANCELLED, FAILED
 from ..parsing import is_named, only_server
-from ..render import one_line
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
 from .commands import COMMANDS, Job, Session, call_tool, in_words, part_of

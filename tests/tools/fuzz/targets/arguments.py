@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mcpclient.cli.arguments import parse_arguments, parse_text_arguments
-from mcpclient.cli.render import one_line
+from mcpclient.cli.layout import one_line
 from mcpclient.errors import UsageError
 from mcpclient.framing.escaping import escape
 
