@@ -65,8 +65,9 @@ _CELL = re.compile(r"(?<!\\)\|")
 async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
     columns = screen.style.columns
     text = _text_for(options.words, columns)
-    is_prose = columns is not None and options.words[:1] != [] and options.words[0] in CHAPTERS
-    return Answer({"text": text}, laid_out(text, columns) if is_prose else fill(text, columns))
+    if columns is not None and options.words and options.words[0] in CHAPTERS:
+        return Answer({"text": text}, laid_out(text, columns))
+    return Answer({"text": text}, fill(text, columns))
 
 
 def _text_for(words: list[str], columns: int | None) -> str:
