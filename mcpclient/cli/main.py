@@ -144,9 +144,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _print_filled(text: str) -> int:
-    from .layout import fill
-
-    return _print(fill(text, columns_of(sys.stdout) or _COLUMNS))
+    layout = import_module(".layout", __package__)
+    return _print(layout.fill(text, columns_of(sys.stdout) or _COLUMNS))
 
 
 def _print(text: str) -> int:
