@@ -1,4 +1,4 @@
-"""Results for a terminal: escaped texts of servers, objects, images.
+"""Results for a terminal: escaped strings of servers, objects, images.
 
 Every function here that takes a server's text returns it escaped (`framing.escaping`). Sources for
 images: iTerm2, "Inline Images Protocol"; kitty, "Terminal graphics protocol" (PNG only).
