@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from .version import __version__ as __version__
+
 TYPE_CHECKING = False  # true for type checkers; importing typing costs 5 ms
 if TYPE_CHECKING:
     from . import sync as sync
@@ -166,7 +168,6 @@ if TYPE_CHECKING:
     from .transports.stdio import StdioTransport as StdioTransport
     from .transports.streamable_http import StreamableHttpTransport as StreamableHttpTransport
 
-__version__ = "0.1.0"
 
 # The public names of each module, which is imported when one of them is first used.
 _MODULES = {
@@ -259,8 +260,7 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report unknow
     def __getattr__(name: str) -> object:
         if name not in _EXPORTS:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        import_part = import_module(".lazy", __name__).import_part
-        module = import_part(_EXPORTS[name], __name__)
+        module = import_module(_EXPORTS[name], __name__)
         value: object = module if _EXPORTS[name] == f".{name}" else getattr(module, name)
         globals()[name] = value
         return value

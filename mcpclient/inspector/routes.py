@@ -17,9 +17,9 @@ from os import urandom
 from pkgutil import get_data
 from typing import Any, Callable
 
-from .. import __version__
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
+from ..version import __version__
 from .board import PageRequest, with_limited_depth
 from .described import (
     described_call,

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from .. import __version__
+from ..version import __version__
 from .session_front import INTERRUPT, STARTED
 from .session_sockets import Place, bind, clean, is_own_peer
 

@@ -12,7 +12,7 @@ import _socket
 import os
 import sys
 
-from .. import __version__
+from ..version import __version__
 
 TYPE_CHECKING = False  # typing takes 8 ms
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .. import __version__
 from ..errors import UsageError
+from ..version import __version__
 from .files import make_private, make_private_folder
 from .futures import call_in_thread
 from .session_front import is_session_name, peer_user, sessions_folder

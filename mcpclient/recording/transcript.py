@@ -55,11 +55,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .. import __version__, errors
+from .. import errors
 from ..errors import ConnectionLost, HttpError, McpError, UsageError, safe_str
 from ..framing.headers import Headers
 from ..framing.http1 import ResponseHead
 from ..jsonrpc.messages import Message, RequestId
+from ..version import __version__
 from .redaction import Redactor
 
 TRANSCRIPT_VERSION = 1

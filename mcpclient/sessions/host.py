@@ -17,7 +17,7 @@ from hmac import compare_digest
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from .. import __version__, errors
+from .. import errors
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.events.callbacks import Observer
@@ -38,6 +38,7 @@ from ..protocol.outgoing import Outgoing
 from ..suggestions import did_you_mean, there_are
 from ..transports.base import Receiver
 from ..transports.line_socket import LineSocketTransport
+from ..version import __version__
 
 if TYPE_CHECKING:
     import socket

@@ -327,7 +327,7 @@ def test_a_session_of_another_version_says_so(commands: Commands) -> None:
     """F-SHOW-12: it can still be closed."""
     older = commands.start(
         *("open", "it", "--", sys.executable, SERVER),
-        prelude="import mcpclient, os; mcpclient.__version__ = '0.0.1'; "
+        prelude="import mcpclient, os; mcpclient.version.__version__ = '0.0.1'; "
         "os.environ['MCPCLIENT_SESSION'] = '1'",
         start_new_session=True,
     )

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
-from ... import __version__
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...net.network_options import Negotiate, NetworkOptions
@@ -14,6 +13,7 @@ from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
 from ...protocol.negotiation import Era, checked_extensions
 from ...transports.base import Transport
+from ...version import __version__
 from ..answers.inbound_requests import Handlers
 from ..events.callbacks import Events, Hooks
 from .limits import DEFAULT, Timeouts
