@@ -11,8 +11,9 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Protocol
 
-from .client.events.around import SUBJECTS, Around, Call, Proceed
+from .client.events.around import Around, Call, Proceed
 from .client.events.callbacks import Observer
+from .client.requests import SUBJECTS
 from .errors import CallTimeout, HttpError, McpError, PeerError
 from .framing.logs import logger_for
 from .net.clocks import steady_seconds

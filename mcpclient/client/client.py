@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
-from ..lazy import client_options, configured
-from ..lazy import toolbox as toolboxes
 from ..net.paths import is_bundle
 from ..protocol.negotiation import extensions_of
 from ..protocol.tasks import Task, answered_task, described_task
@@ -24,6 +22,7 @@ from .requests import ProgressHandler, checked_arguments, with_meta
 
 if TYPE_CHECKING:
     from ..adapters.model_api import Provider
+    from ..adapters.toolbox import Toolbox, ToolboxOptions
     from ..net.recorder import TraceTarget
     from ..typing_compat import Unpack
     from .answers.answerers import RootsOption
@@ -43,8 +42,10 @@ class _Documented:
     def __get__(self, instance: object, owner: object = None) -> str | None:
         if self._text is None:  # python -OO
             return None
+        from .connection.client_options import with_options
+
         try:
-            return client_options.with_options(self._text)
+            return with_options(self._text)
         except (UsageError, OSError):  # a copy without the part `types`, or without its sources
             return self._text
 
@@ -81,8 +82,10 @@ class Client(Contents):
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
         if isinstance(target, Mapping) or is_bundle(target):
-            mapping = configured.mapping_of(target) or {}
-            target, given = configured.client_arguments(mapping, given)  # type: ignore[assignment]
+            from .configured import client_arguments, mapping_of
+
+            mapping = mapping_of(target) or {}
+            target, given = client_arguments(mapping, given)  # type: ignore[assignment]
         options = Options.of(given, os.environ, self._eras)
         super().__init__(Connection(route_to(target, options), options))
 
@@ -233,16 +236,16 @@ class Client(Contents):
             await self.request("logging/setLevel", {"level": level})
         self._connection.session.log_level = level
 
-    def toolbox(
-        self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
-    ) -> toolboxes.Toolbox:
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
         """Return a `Toolbox`: the tools for one model API, and the handling of the model's calls.
 
         ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"`` or
         ``"bedrock"``. Await the toolbox once to load the tools. Raises `UsageError`.
         """
+        from ..adapters.toolbox import Toolbox
+
         source: Any = self  # its methods take more than a toolbox gives them
-        return toolboxes.Toolbox(source, provider, **options)
+        return Toolbox(source, provider, **options)
 
     # Tasks: calls whose results are fetched later
 

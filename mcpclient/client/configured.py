@@ -15,7 +15,6 @@ from ..entries.resolve import resolve
 from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, InputSpec, Variables, folders_of
 from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import manifest, rights
 from ..net.files import read_file
 from ..net.network_options import Negotiate
 from ..net.paths import absolute_path, home_folder, is_bundle
@@ -62,12 +61,16 @@ def read_mapping(
     bundle, inputs = None, Inputs(None, None)
     specs: tuple[InputSpec, ...] = ()
     if "bundle" in raw:
+        from ..entries.bundles.manifest import open_entry
+
         with _told():
-            _, raw, specs, bundle = manifest.open_entry(raw, "", "", name)
+            _, raw, specs, bundle = open_entry(raw, "", "", name)
         inputs = Inputs(specs, None)
     if is_judged and not SANDBOX_FIELDS.isdisjoint(raw):
+        from ..sandbox.rights import sandbox_in
+
         try:
-            rights.sandbox_in(restrictions_in(raw))
+            sandbox_in(restrictions_in(raw))
         except UsageError:
             raw = {key: value for key, value in raw.items() if key not in SANDBOX_FIELDS}
     for key in unknown_fields(raw):
@@ -84,7 +87,9 @@ def read_mapping(
     variables = Variables(os.environ, inputs, folders, _read)
     with _told():
         if specs:
-            manifest.require_inputs(specs, raw, inputs)
+            from ..entries.bundles.manifest import require_inputs
+
+            require_inputs(specs, raw, inputs)
         entry = read_entry(name, raw, APPLICATIONS["mcpclient"], report)
         target, options = resolve(entry, variables, "", _read, report, authentication_of)
     return ReadMapping(entry, target, options, bundle)

@@ -6,9 +6,6 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import ProtocolViolation, SkillVerificationError, UsageError
-from ..lazy import feed as feeds
-from ..lazy import listen as listening
-from ..lazy import skills
 from ..protocol.negotiation import SKILLS, extensions_of
 from ..protocol.types import (
     Completion,
@@ -22,8 +19,11 @@ from .requests import Requests, checked_arguments
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
+    from ..protocol.listen import ListenEvent, ListenFilter
+    from ..protocol.skills import LoadedSkill, Skill
     from ..typing_compat import Unpack
     from .connection.client_options import QueryOptions
+    from .feed import Feed
 
 Reference = Union[Prompt, ResourceTemplate, Mapping[str, Any]]
 """The owner of the argument to complete: a prompt, a resource template, or a wire reference."""
@@ -51,20 +51,22 @@ class Subscription:
     (30 s at most) while they go on without a pause.
     """
 
-    def __init__(self, client: Requests, feed: feeds.Feed) -> None:
+    def __init__(self, client: Requests, feed: Feed) -> None:
         self._client = client
         self._feed = feed
         self._unseen: tuple[str, ...] = feed.wanted.uris
 
     @property
-    def acknowledged(self) -> listening.ListenFilter | None:
+    def acknowledged(self) -> ListenFilter | None:
         """The changes that the server has agreed to report; None before it has."""
         return self._feed.acknowledged
 
     @property
-    def refused(self) -> listening.ListenFilter:
+    def refused(self) -> ListenFilter:
         """The changes that were asked for and not agreed to; there will be no events of them."""
-        return self._feed.wanted.without(self._feed.acknowledged or listening.ListenFilter())
+        from ..protocol.listen import ListenFilter
+
+        return self._feed.wanted.without(self._feed.acknowledged or ListenFilter())
 
     async def open(self) -> Subscription:
         """Wait until the server has agreed. Idempotent.
@@ -99,7 +101,7 @@ class Subscription:
     def __aiter__(self) -> Subscription:
         return self
 
-    async def __anext__(self) -> listening.ListenEvent:
+    async def __anext__(self) -> ListenEvent:
         await self._allow()
         event = await self._client._in_owner_loop(self._feed.next)
         if event is None:
@@ -198,42 +200,46 @@ class Contents(Requests):
 
     # Skills
 
-    async def list_skills(self, **options: Unpack[QueryOptions]) -> list[skills.Skill]:
+    async def list_skills(self, **options: Unpack[QueryOptions]) -> list[Skill]:
         """Return the skills of all pages. A server may have more than it lists: see `get_skill`.
 
         Raises `UsageError` when the server does not offer skills, as every method here does, and
         what `request` does.
         """
-        self._need_skills()
-        return [skills.Skill(item) for item in await self._list("skills/list", "skills", options)]
+        from ..protocol.skills import Skill
 
-    async def get_skill(self, uri: str, **options: Unpack[QueryOptions]) -> skills.Skill:
+        self._need_skills()
+        return [Skill(item) for item in await self._list("skills/list", "skills", options)]
+
+    async def get_skill(self, uri: str, **options: Unpack[QueryOptions]) -> Skill:
         """Return the entry of the skill with this URI (of its ``SKILL.md``), listed or not."""
         self._need_skills()
         result = await self.request("skills/get", {"uri": uri}, **options)
         entry = result.get("skill")
         if not isinstance(entry, dict) or entry.get("uri") != uri:
             raise ProtocolViolation(f"the server answered skills/get without the entry of {uri}")
-        return skills.Skill(entry)
+        from ..protocol.skills import Skill
 
-    async def read_skill(
-        self, skill: skills.Skill | str, **options: Unpack[QueryOptions]
-    ) -> skills.LoadedSkill:
+        return Skill(entry)
+
+    async def read_skill(self, skill: Skill | str, **options: Unpack[QueryOptions]) -> LoadedSkill:
         """Load a skill, given its entry or its URI: read ``SKILL.md`` and verify it.
 
         Raises `SkillVerificationError` when the entry is invalid, or when size, digest or front
         matter of the file are not what the entry says. No other file is read.
         """
+        from ..protocol.skills import load_skill
+
         if isinstance(skill, str):
             skill = await self.get_skill(skill, **options)
         self._need_skills()
         skill.check_entry()
         contents = await self._read_file(skill.uri, options)
-        return skills.load_skill(skill, contents.data)
+        return load_skill(skill, contents.data)
 
     async def read_skill_file(
         self,
-        skill: skills.Skill | skills.LoadedSkill,
+        skill: Skill | LoadedSkill,
         path: str,
         **options: Unpack[QueryOptions],
     ) -> ReadResourceResult:
@@ -242,13 +248,15 @@ class Contents(Requests):
         Raises `SkillVerificationError` when the file differs from its entry. A file that the
         entry does not list is not even read, since a new file is a change of the skill.
         """
+        from ..protocol.skills import LoadedSkill, listed_file, verify_file
+
         self._need_skills()
-        entry = skill.skill if isinstance(skill, skills.LoadedSkill) else skill
+        entry = skill.skill if isinstance(skill, LoadedSkill) else skill
         entry.check_entry()
         uri = entry.resolve(path)
-        skills.listed_file(entry, uri)  # raises for another one
+        listed_file(entry, uri)  # raises for another one
         contents = await self._read_file(uri, options)
-        skills.verify_file(entry, uri, contents.data)
+        verify_file(entry, uri, contents.data)
         return contents
 
     async def read_directory(self, uri: str, **options: Unpack[QueryOptions]) -> list[Resource]:
@@ -296,10 +304,14 @@ class Contents(Requests):
         """
         if isinstance(uris, str) or isinstance(tasks, str):
             raise UsageError("uris and tasks are lists of strings")
-        wanted = listening.ListenFilter(tools, prompts, resources, tuple(uris), tuple(tasks))
+        from ..protocol.listen import ListenFilter
+
+        wanted = ListenFilter(tools, prompts, resources, tuple(uris), tuple(tasks))
         if not wanted:
             raise UsageError("listen() needs something to listen for")
-        return Subscription(self, feeds.Feed(self._connection, self._caller, wanted))
+        from .feed import Feed
+
+        return Subscription(self, Feed(self._connection, self._caller, wanted))
 
     async def subscribe_resource(self, uri: str) -> None:
         """Deliver updates of a resource to ``on_notification``, until `unsubscribe_resource`.

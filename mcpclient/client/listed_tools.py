@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import ClientClosed, McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
-from ..lazy import schema as json_schema
-from ..lazy import secret_arguments
 from ..net.clocks import steady_seconds
 from ..protocol.tasks import task_support_of
 from ..protocol.types import CallToolResult, Tool
@@ -70,12 +68,14 @@ class ListedTools(Observer):
 
     def learn(self, tools: Collection[Tool]) -> None:
         """Remember a complete list of tools. Schemas that have not changed stay compiled."""
+        from ..recording.secret_arguments import schemas_with_secrets
+
         self.are_stale = False
         self._definitions = {tool.name: tool for tool in tools}
         self.only_tasks = frozenset(
             tool.name for tool in tools if task_support_of(tool.raw) == "required"
         )
-        self.secret_schemas = secret_arguments.schemas_with_secrets(tool.raw for tool in tools)
+        self.secret_schemas = schemas_with_secrets(tool.raw for tool in tools)
         known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
         if self._mode == "off":
             return
@@ -92,8 +92,10 @@ class ListedTools(Observer):
 
     def conceal(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return arguments whose ``repr`` does not show those that the tool marks as secret."""
+        from ..recording.secret_arguments import SecretArguments
+
         schema = self.secret_schemas.get(name)
-        return arguments if schema is None else secret_arguments.SecretArguments(arguments, schema)
+        return arguments if schema is None else SecretArguments(arguments, schema)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
@@ -157,15 +159,15 @@ class ListedTools(Observer):
         """Return the compiled schema, or the reason why it cannot be used."""
         compiled = self._compiled.get(tool)
         if compiled is None:
+            from ..protocol.schema import SchemaLimits, compile_schema
+
             began = steady_seconds()
-            limits = self._limits or json_schema.SchemaLimits()
+            limits = self._limits or SchemaLimits()
             if self._wasted > _MAX_WASTED:
                 hurry = min(limits.seconds, _HURRY)
-                limits = json_schema.SchemaLimits(**{**vars(limits), "seconds": hurry})
+                limits = SchemaLimits(**{**vars(limits), "seconds": hurry})
             try:
-                compiled = json_schema.compile_schema(
-                    self._schemas[tool], clock=steady_seconds, limits=limits
-                )
+                compiled = compile_schema(self._schemas[tool], clock=steady_seconds, limits=limits)
             except McpError as error:
                 self._wasted += steady_seconds() - began
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import around as hooks
-from ..lazy import tasks, typed_results
 from ..net.futures import gather_outcomes
 from ..protocol.header_parameters import HeaderParameters
 from ..protocol.types import CallToolResult, Progress, Tool
@@ -27,8 +25,20 @@ if TYPE_CHECKING:
     from ..typing_compat import Unpack
     from .connection.client_options import CallOptions, QueryOptions, ResultT
     from .contents import Subscription
+    from .events.around import Around, Call, Proceed
+    from .tasks import TaskCalls
 
 _logger = logger_for("mcpclient.client")
+
+SUBJECTS = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "resources/subscribe": "uri",
+    "resources/directory/read": "uri",
+    "skills/get": "uri",
+}
+"""The requests that hooks wrap, each with the parameter that names its subject."""
 
 T = TypeVar("T")
 
@@ -56,7 +66,7 @@ class Requests:
         denied = (lambda: connection.session.transport.stderr_tail) if options.sandbox else None
         self._listed = ListedTools(options.validate, options.schema_limits, denied)
         connection.observers.append(self._listed)
-        self._around: tuple[hooks.Around, ...] = options.around
+        self._around: tuple[Around, ...] = options.around
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)
         self._is_wrapped = bool(self._around or connection.audit)
@@ -65,8 +75,10 @@ class Requests:
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
 
     @cached_property
-    def _tasks(self) -> tasks.TaskCalls:
-        return tasks.TaskCalls(self._connection, self._caller)
+    def _tasks(self) -> TaskCalls:
+        from .tasks import TaskCalls
+
+        return TaskCalls(self._connection, self._caller)
 
     async def request(
         self,
@@ -79,7 +91,7 @@ class Requests:
         meta: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
         fresh: bool = False,
-        around: Sequence[hooks.Around] = (),
+        around: Sequence[Around] = (),
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
@@ -100,11 +112,11 @@ class Requests:
         method: str,
         params: Mapping[str, Any] | None,
         limits: RequestOptions,
-        around: Sequence[hooks.Around] = (),
+        around: Sequence[Around] = (),
     ) -> dict[str, Any]:
         """Send a request as `request` does, with its limits: for code in this package."""
-        functions: Sequence[hooks.Around] = self._connection.watchers
-        if (around or self._is_wrapped) and method in hooks.SUBJECTS:
+        functions: Sequence[Around] = self._connection.watchers
+        if (around or self._is_wrapped) and method in SUBJECTS:
             functions = (*around, *self._around)
         elif not functions:
             return await self._request(method, params, limits)
@@ -163,7 +175,7 @@ class Requests:
         headers: Mapping[str, str] | None = None,
         raise_on_error: bool = False,
         trace: Any = None,
-        around: Sequence[hooks.Around] = (),
+        around: Sequence[Around] = (),
         returns: type[ResultT] | None = None,
     ) -> ResultT:
         """Call a tool with exactly one request, or as a task where it can only be called so.
@@ -183,7 +195,7 @@ class Requests:
             arguments = self._listed.conceal(name, arguments)
         if around or self._is_wrapped:
 
-            async def make(call: hooks.Call) -> CallToolResult:
+            async def make(call: Call) -> CallToolResult:
                 limits = self._limits(
                     "tools/call", timeout, max_timeout, headers=call.headers, tool=call.name
                 )
@@ -203,7 +215,9 @@ class Requests:
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
         if returns is not None:
-            return typed_results.typed_result(name, result, returns)
+            from .typed_results import typed_result
+
+            return typed_result(name, result, returns)
         return result  # type: ignore[return-value]  # the default of `ResultT`
 
     async def call_tools(
@@ -285,20 +299,20 @@ class Requests:
 
     async def _request_through(
         self,
-        around: Sequence[hooks.Around],
+        around: Sequence[Around],
         method: str,
         params: Mapping[str, Any],
         limits: RequestOptions,
         send: Callable[[str, Any, RequestOptions], Awaitable[dict[str, Any]]],
     ) -> dict[str, Any]:
         """Make a request, by ``send``, with the hooks around it."""
-        key = hooks.SUBJECTS.get(method)
+        key = SUBJECTS.get(method)
         name = params.get(key) if key else ""
         if not isinstance(name, str):
             raise UsageError(f"{method} needs a {key}, which is a string")
         arguments = checked_arguments(params.get("arguments")) if key else {}
 
-        async def make(call: hooks.Call) -> CallToolResult:
+        async def make(call: Call) -> CallToolResult:
             asked = with_meta(params, call.meta) if call.meta else {**params}
             if key:
                 asked[key] = call.name
@@ -326,8 +340,8 @@ class Requests:
 
     async def _call_through(
         self,
-        around: Sequence[hooks.Around],
-        make: hooks.Proceed,
+        around: Sequence[Around],
+        make: Proceed,
         name: str,
         arguments: Mapping[str, Any] | None,
         meta: Mapping[str, Any] | None,
@@ -336,7 +350,9 @@ class Requests:
         method: str = "tools/call",
     ) -> CallToolResult:
         """Make a request with functions around it, the first of them outermost, and its line."""
-        connection, is_call = self._connection, method in hooks.SUBJECTS
+        from .events.around import surrounded
+
+        connection, is_call = self._connection, method in SUBJECTS
         call = connection.described(
             method,
             name=name,
@@ -348,7 +364,7 @@ class Requests:
             trace=trace,
         )
         if connection.audit is None or not is_call:
-            return await hooks.surrounded(around, make)(call)
+            return await surrounded(around, make)(call)
         schema = self._listed.secret_schemas.get(name)
         return await connection.audit.call(call, around, make, schema)
 
@@ -382,7 +398,7 @@ class Requests:
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
         """Send any notification. Raises `UsageError` for the method of a request that calls."""
         # A server that takes it for a request would run it without the hooks' consent.
-        if method in hooks.SUBJECTS:
+        if method in SUBJECTS:
             raise UsageError(f"{method} is a request, not a notification: use request()")
         await self._in_owner_loop(self._connection.session.notify, method, params)
 

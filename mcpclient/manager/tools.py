@@ -11,7 +11,8 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
-from ..client.events.around import SUBJECTS, not_called
+from ..client.events.around import not_called
+from ..client.requests import SUBJECTS
 from ..errors import CallRefused, McpError, safe_str
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for

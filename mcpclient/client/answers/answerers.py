@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...errors import HandlerFailed, McpError, UsageError
-from ...lazy import openai_chat, parse, pathlib
-from ...lazy import schema as json_schema
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
 from ...net.paths import absolute_path
@@ -157,7 +155,9 @@ def _understood(request: ElicitationRequest, answer: object) -> tuple[str, Mappi
 
 
 def _compiled(request: ElicitationRequest) -> Schema:
-    return json_schema.compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
+    from ...protocol.schema import compile_schema
+
+    return compile_schema(request.schema, clock=steady_seconds, assert_formats=True)
 
 
 def _filled_in(
@@ -229,6 +229,8 @@ class SamplingModel:
 
     async def answer(self, request: SamplingRequest) -> object:
         """Ask the model."""
+        from ...adapters import openai_chat
+
         options = openai_chat.request(request, self.model)
         if "max_completion_tokens" in options:  # the name that all compatible APIs know
             options["max_tokens"] = options.pop("max_completion_tokens")
@@ -350,15 +352,19 @@ def _wire_root(root: object) -> dict[str, Any]:
     if isinstance(root, str) and _HAS_SCHEME.match(root):
         return {"uri": _checked_uri(root)}
     if isinstance(root, (str, os.PathLike)):
-        return {"uri": pathlib.Path(absolute_path(root)).as_uri()}
+        from pathlib import Path
+
+        return {"uri": Path(absolute_path(root)).as_uri()}
     raise UsageError(f"a root is a path, a file:// URI or a mapping with a uri, not {root!r}")
 
 
 def _checked_uri(uri: str) -> str:
     """Return the URI of a root: a ``file://`` URI without ``..`` in it ("Security", roots)."""
-    parts = parse.urlsplit(uri)
+    from urllib.parse import unquote, urlsplit
+
+    parts = urlsplit(uri)
     if parts.scheme.lower() != "file":
         raise UsageError(f"the URI of a root begins with file://: {uri!r}")
-    if ".." in parse.unquote(parts.path).replace("\\", "/").split("/"):
+    if ".." in unquote(parts.path).replace("\\", "/").split("/"):
         raise UsageError(f"the URI of a root has no .. in it: {uri!r}")
     return uri

@@ -11,18 +11,27 @@ import os
 from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from contextlib import nullcontext
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
 from ...jsonrpc import messages
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import CancelReason, ErrorCode, Message, RequestId
-from ...lazy import answerers
 from ...net.clocks import PausableClocks, timestamp
 from ...net.futures import BackgroundTasks, cancel
 from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, Task, related_task_of, with_related_task
 from ..events.callbacks import Observer
+
+if TYPE_CHECKING:
+    from .answerers import (
+        ElicitationAnswerer,
+        ElicitationOption,
+        RootsAnswerer,
+        RootsOption,
+        SamplingAnswerer,
+        SamplingOption,
+    )
 
 _logger = logger_for("mcpclient.client")
 
@@ -53,18 +62,25 @@ class Handlers(Observer):
 
     def __init__(
         self,
-        sampling: answerers.SamplingOption | None = None,
-        elicitation: answerers.ElicitationOption | None = None,
-        roots: answerers.RootsOption | None = None,
+        sampling: SamplingOption | None = None,
+        elicitation: ElicitationOption | None = None,
+        roots: RootsOption | None = None,
         *,
         tasks: bool = False,
     ) -> None:
         self._server = ""
-        self._sampling = answerers.SamplingAnswerer(sampling) if sampling is not None else None
-        self._elicitation = (
-            answerers.ElicitationAnswerer(elicitation) if elicitation is not None else None
-        )
-        self._roots = answerers.RootsAnswerer(roots) if roots is not None else None
+        self._sampling: SamplingAnswerer | None = None
+        self._elicitation: ElicitationAnswerer | None = None
+        self._roots: RootsAnswerer | None = None
+        if sampling is not None or elicitation is not None or roots is not None:
+            from .answerers import ElicitationAnswerer, RootsAnswerer, SamplingAnswerer
+
+            if sampling is not None:
+                self._sampling = SamplingAnswerer(sampling)
+            if elicitation is not None:
+                self._elicitation = ElicitationAnswerer(elicitation)
+            if roots is not None:
+                self._roots = RootsAnswerer(roots)
         given = (self._sampling, self._elicitation, self._roots)
         self._answerers: dict[str, Any] = {each.method: each for each in given if each is not None}
         self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
@@ -145,7 +161,7 @@ class Handlers(Observer):
                 return False
         return True
 
-    def set_roots(self, roots: answerers.RootsOption) -> None:
+    def set_roots(self, roots: RootsOption) -> None:
         """Replace the roots. Raises `UsageError` when none were declared."""
         if self._roots is None:
             raise UsageError("roots can be changed where they were given before: roots=[]")

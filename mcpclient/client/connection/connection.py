@@ -20,8 +20,6 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode, weight_of
 from ...jsonrpc.messages import ErrorCode, response
-from ...lazy import around as hooks
-from ...lazy import audit, caps
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, EraRules, era_of
@@ -34,7 +32,9 @@ from .session import Session
 from .states import USABLE, Event, State, step
 
 if TYPE_CHECKING:
-    from ..events.around import Watcher
+    from ..events.around import Call, Watcher
+    from ..events.audit import Audit
+    from .caps import Caps
 
 _logger = logger_for("mcpclient.client")
 
@@ -52,13 +52,17 @@ class Connection(LoopBound):
         self.options = options
         self.name: str = options.name or route.shown
         self.agreement: Agreement | None = None
-        self.audit: audit.Audit | None = None
+        self.audit: Audit | None = None
         if options.audit is not None:
+            from ..events.audit import Audit
+
             account = getattr(options.auth, "account", None) or ""
-            self.audit = audit.Audit(options.audit, self.name, account=account)
-        self.caps: caps.Caps | None = None
+            self.audit = Audit(options.audit, self.name, account=account)
+        self.caps: Caps | None = None
         if options.limits is not None:
-            self.caps = caps.Caps(options.limits, self.name)
+            from .caps import Caps
+
+            self.caps = Caps(options.limits, self.name)
         # Why it may start, for the audit log.
         self.decision: str = ""
         self.generation: int = 0
@@ -70,10 +74,12 @@ class Connection(LoopBound):
         self.observers: list[Observer] = []
         options.handlers.attach(self.name, self.observers)
         self.watchers: list[Watcher] = []
-        for each in options.around:
-            if isinstance(each, hooks.Watcher):
-                self.watchers.append(each)
-                self.observers.append(each.session_observer(partial(self.described, "session")))
+        if options.around:
+            from ..events.around import Watcher
+
+            self.watchers += (each for each in options.around if isinstance(each, Watcher))
+        for watcher in self.watchers:
+            self.observers.append(watcher.session_observer(partial(self.described, "session")))
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
         self.decode: Callable[[bytes | str], Any] = decode
@@ -163,15 +169,17 @@ class Connection(LoopBound):
         """The clocks of calls, which every session goes on with; None before there is one."""
         return self._session.deadlines if self._session is not None else None
 
-    def described(self, method: str, **facts: Any) -> hooks.Call:
+    def described(self, method: str, **facts: Any) -> Call:
         """Return a request as hooks see it; by default one without a name."""
+        from ..events.around import Call
+
         described: dict[str, Any] = {
             **{"name": "", "full_name": "", "arguments": {}, "method": method},
             "protocol_version": self.era.version if self.era is not None else None,
             "transport": self.session.transport.name if self.is_open else None,
             **facts,
         }
-        return hooks.Call(server=self.name, trusted=self.options.trusted, **described)
+        return Call(server=self.name, trusted=self.options.trusted, **described)
 
     async def open(self) -> None:
         """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""
@@ -222,16 +230,18 @@ class Connection(LoopBound):
         self, opening: Opening, session: Session, remembered: Era | None
     ) -> Agreement:
         """Open a session, with the hooks that watch that around it, and a line in the audit log."""
+        from ..events.around import surrounded
+
         agreed = []
 
-        async def make(call: hooks.Call) -> CallToolResult:
+        async def make(call: Call) -> CallToolResult:
             agreed.append(await opening.run(remembered))
             era = agreed[0].era
             opened = era.opening_request(_RECALLED_ID).message["method"]
             return CallToolResult({"method": opened, "protocolVersion": era.version})
 
         call = self.described("connect", protocol_version=None, transport=session.transport.name)
-        connect = hooks.surrounded(self.watchers, make)
+        connect = surrounded(self.watchers, make)
         if self.audit is None:
             await connect(call)
         else:

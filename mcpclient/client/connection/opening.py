@@ -20,7 +20,6 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
-from ...lazy import redaction
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
 from ...protocol.negotiate import negotiate
@@ -268,11 +267,13 @@ def explain(error: McpError, server: str, session: Session, options: Options, ro
     """Add the server and its other output, without the values of variables, to an error."""
     transport, variables = session.transport, options.env or {}
     if isinstance(error, CallTimeout) and error.limit == "connect":
+        from ...recording.redaction import without_values
+
         error.target = server
         error.stray_ids = session.correlator.stray_ids
         output, stderr = "\n".join(transport.skipped), transport.stderr_tail
-        error.output = redaction.without_values(output, variables)
-        error.stderr = redaction.without_values(stderr, variables)[-_SHOWN_STDERR:]
+        error.output = without_values(output, variables)
+        error.stderr = without_values(stderr, variables)[-_SHOWN_STDERR:]
         command = route.destination
         error.reached = transport.reached
         error.lacks_stdin = isinstance(command, (list, tuple)) and lacks_stdin(command)

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
-from ...lazy import applications, parse, rights, shlex, stdio, url_routes
-from ...lazy import stderr as process_stderr
 from ...net.paths import absolute_path
 from ...net.process.launch import INTERPRETERS
 from ...protocol.negotiation import PROBE, Era, era_of
@@ -44,10 +42,14 @@ def route_to(target: Target, options: Options) -> Route:
         return Route(target.description, None, lambda: target)
     destination = destination_of(target)
     if isinstance(destination, str):
-        return url_routes.route_to_url(destination, options)._replace(destination=destination)
+        from .url_routes import route_to_url
+
+        return route_to_url(destination, options)._replace(destination=destination)
     if destination is not None:
         return _to_command(destination, options)
-    route = applications.route_to_application(target, options)
+    from .applications import route_to_application
+
+    route = route_to_application(target, options)
     if route is not None:
         return route
     # The target may hold a secret, so the message names only its type.
@@ -90,6 +92,8 @@ def words_of(text: str, *, windows: bool = os.name == "nt") -> list[str]:
 
     Raises ValueError for a quote that does not close.
     """
+    import shlex
+
     if not windows:
         return shlex.split(text)
     lexer = shlex.shlex(text, posix=True)
@@ -127,7 +131,9 @@ class _Launches:
         self._first: tuple[ProbeFilter, Transport] | None = None
 
     def first(self) -> Transport:
-        stderr = process_stderr.ProbeFilter(self._options.stderr, PROBE)
+        from ...net.process.stderr import ProbeFilter
+
+        stderr = ProbeFilter(self._options.stderr, PROBE)
         transport = self._transport(stderr)
         self._first = stderr, transport
         return transport
@@ -146,20 +152,28 @@ class _Launches:
         self._first[0].decide(is_unknown=is_refused)
 
     def _transport(self, stderr: StderrTarget, known: Sequence[str] = ()) -> Transport:
-        options = self._options
+        from ...transports.stdio import StdioTransport
+
+        options, sandbox = self._options, None
+        if options.sandbox is not None:
+            from ...sandbox.rights import Sandbox
+
+            sandbox = Sandbox.of(options.sandbox)
         recorder = options.network.recorder
         if recorder is not None:
+            from ...net.process.stderr import StderrCopy
+
             recorder.learn(options.env or {})
             # A transcript that begins later gets the lines from then on.
-            stderr = process_stderr.StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
-        return stdio.StdioTransport(
+            stderr = StderrCopy(stderr, recorder.stderr_line, lambda: recorder.is_on)
+        return StdioTransport(
             self._command,
             env=options.env,
             inherit_env=options.inherit_env,
             cwd=options.cwd,
             stderr=stderr,
             ladder=options.stop_ladder,
-            sandbox=None if options.sandbox is None else rights.Sandbox.of(options.sandbox),
+            sandbox=sandbox,
             max_message_size=options.max_message_size,
             known_lines=known,
             peer=options.name or "",
@@ -192,7 +206,9 @@ def derive_name(target: Target) -> str:
 
 
 def _host_name(url: str) -> str:
-    parts = parse.urlsplit(url)
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
     host = parts.hostname
     if parts.scheme.lower() == "unix":
         host = os.path.basename(parts.path)

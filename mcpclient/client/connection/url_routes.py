@@ -9,8 +9,6 @@ from typing import Any
 
 from ...errors import UsageError
 from ...framing.uri import Url, http_url, parse_url
-from ...lazy import authentication, legacy_sse, line_socket, negotiate
-from ...lazy import websocket as websocket_transport
 from ...net.dialing import Dialer
 from ...net.network_options import Negotiate
 from ...transports.base import Transport
@@ -39,15 +37,19 @@ def route_to_url(text: str, options: Options) -> Route:
         raise UsageError(f"transport={options.transport!r} does not fit {url.shown}")
     dialer, size = Dialer(options.network), options.max_message_size
     if url.scheme in ("tcp", "unix"):
+        from ...transports.line_socket import LineSocketTransport
+
         refuse(options, ("auth", "headers"), f"a {url.scheme} socket")
-        socket_transport = line_socket.LineSocketTransport
+        socket_transport = LineSocketTransport
         open_socket = partial(socket_transport, url, max_message_size=size, dialer=dialer)
         return Route(url.shown, f"socket:{url}", open_socket)
     credentials = credentials_for(url, options)
     authorizer, settings = authorizer_in(credentials), settings_of(options, credentials)
     if url.scheme in ("ws", "wss"):
+        from ...transports.websocket import WebSocketTransport
+
         open_websocket = partial(
-            websocket_transport.WebSocketTransport,
+            WebSocketTransport,
             url,
             ping_interval=options.ping_interval,
             ping_timeout=options.ping_timeout,
@@ -65,7 +67,9 @@ def route_to_url(text: str, options: Options) -> Route:
     )
 
     def open_sse() -> Transport:
-        return legacy_sse.LegacySseTransport(url, dialer=dialer, **settings)
+        from ...transports.legacy_sse import LegacySseTransport
+
+        return LegacySseTransport(url, dialer=dialer, **settings)
 
     if options.transport == "sse":
         return Route(url.shown, f"sse:{url}", open_sse, authorizer=authorizer)
@@ -96,7 +100,11 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
             raise _said_twice("the token begins with Bearer, which is put before it")
         return {"Authorization": f"Bearer {auth.strip()}"}
     if isinstance(auth, Negotiate):
-        return negotiate.NegotiateAuthorizer(auth, http_url(url))
+        from ...net.negotiate import NegotiateAuthorizer
+
+        return NegotiateAuthorizer(auth, http_url(url))
+    from ...net.login import authentication
+
     return authentication.credentials_for(auth, http_url(url), options.network)
 
 

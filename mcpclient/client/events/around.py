@@ -16,16 +16,6 @@ from ...net.futures import TaskLocks, settled
 from ...protocol.types import CallToolResult, Tool
 from .callbacks import Observer
 
-SUBJECTS = {
-    "tools/call": "name",
-    "prompts/get": "name",
-    "resources/read": "uri",
-    "resources/subscribe": "uri",
-    "resources/directory/read": "uri",
-    "skills/get": "uri",
-}
-"""The requests that hooks wrap, each with the parameter that names its subject."""
-
 
 @dataclass(frozen=True)
 class Call:
