@@ -13,7 +13,6 @@ from typing import Any, Callable, Literal, Union
 
 from ..errors import UsageError
 from ..framing.logs import logger_for
-from ..lazy import files, pick
 
 _logger = logger_for("mcpclient.adapters")
 
@@ -61,13 +60,17 @@ class Limits:
         if self.structured not in ("text", "only", "both"):
             raise UsageError(f'structured is "text", "only" or "both", not {self.structured!r}')
         if self.pick is not None:
-            pick.parse_pick(self.pick)
+            from ..formats.pick import parse_pick
+
+            parse_pick(self.pick)
 
 
 def picked_lines(value: Any, wanted: str) -> list[str] | None:
     """Return the parts of a value, strings as is and all else as JSON; None if it has none."""
+    from ..formats.pick import parse_pick
+
     try:
-        found = list(pick.parse_pick(wanted)(value))
+        found = list(parse_pick(wanted)(value))
     except UsageError:
         return None
     return [
@@ -89,8 +92,10 @@ def limited(text: str, limits: Limits) -> str:
 def _whereabouts(text: str, limits: Limits) -> str:
     if limits.overflow == "cut":
         return ""
+    from ..net.files import save_text
+
     try:
-        place = files.save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
+        place = save_text(text) if limits.overflow == "file" else str(limits.overflow(text))
     except Exception as error:  # the caller's function or a full disk; the model gets the rest
         _logger.warning("the whole text could not be kept: %s", type(error).__name__)
         return ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import HandlerFailed, UsageError
-from ..lazy import answerers as answers
 from ..protocol.sampling import SamplingRequest
 from ..suggestions import there_are, there_is_no
 from . import anthropic, bedrock, google, openai_chat, openai_responses
 from .limits import without_surrogates
 from .model_api import Provider
+
+if TYPE_CHECKING:
+    from ..client.answers.answerers import Sampling
 
 PROVIDERS: Mapping[str, Provider] = {
     "anthropic": anthropic,
@@ -35,7 +37,7 @@ def provider_of(named: str | Provider) -> Provider:
 
 def sampling_model(
     provider: str | Provider, model: str, create: Callable[..., Any], *, tools: bool = True
-) -> answers.Sampling:
+) -> Sampling:
     """Return a model of a provider as the option ``sampling`` of `connect`.
 
     ``create``: the function of the provider's SDK that calls a model, plain or async, called with
@@ -51,6 +53,8 @@ def sampling_model(
     reject it. ``model``: the name of the model, regardless of the server's preferences. ``tools``:
     whether the model gets the tools of the request.
     """
+    from ..client.answers.answerers import Sampling
+
     adapter = provider_of(provider)
 
     async def answer(request: SamplingRequest) -> object:
@@ -62,8 +66,10 @@ def sampling_model(
         try:
             found = adapter.answer(response, request)
         except (UsageError, ValueError) as error:
+            from ..client.answers.answerers import SamplingAnswerer
+
             reason = f"the model's response is invalid: {error}"
-            raise HandlerFailed(answers.SamplingAnswerer.method, reason) from error
+            raise HandlerFailed(SamplingAnswerer.method, reason) from error
         return {**found, "model": found.get("model") or model}
 
-    return answers.Sampling(answer, tools=tools)
+    return Sampling(answer, tools=tools)

@@ -26,7 +26,6 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..lazy import toolset
 from ..net.futures import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
@@ -171,7 +170,9 @@ class Toolbox:
         if code is not None:
             if self._search.is_possible:
                 raise UsageError("code= has a search of its own: leave search= out")
-            self._code = toolset.CodeTools(code, lambda: self._callable, self._call_from_code)
+            from ..code.toolset import CodeTools
+
+            self._code = CodeTools(code, lambda: self._callable, self._call_from_code)
         names = [local.tool.name for local in self._always]
         names += ["search_tools", "call_tool"] if self._search.is_possible else []
         names += ["search_tools", "run_python"] if self._code else []

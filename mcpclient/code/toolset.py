@@ -25,7 +25,6 @@ from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..errors import McpError, ProcessExited, UsageError
 from ..jsonrpc.messages import Message, RequestId, request, response
-from ..lazy import confine
 from ..net.futures import BackgroundTasks, TaskLocks, resolve
 from ..net.process.stopping import StopLadder
 from ..protocol.outgoing import Outgoing
@@ -261,14 +260,18 @@ class CodeProcess:
 
 def _command() -> list[str]:
     """Return the command: the source is an argument, so that no file of ours has to be read."""
+    from ..sandbox.confine import interpreter
+
     source = inspect.getsource(program)
-    return [confine.interpreter() or "python3", "-I", "-S", "-X", "utf8", "-c", source]
+    return [interpreter() or "python3", "-I", "-S", "-X", "utf8", "-c", source]
 
 
 def require_confinement(mode: CodeMode) -> None:
     """Raise `SandboxUnavailable` where the code could not be run as its sandbox demands."""
+    from ..sandbox.confine import confined
+
     command = _command()
-    launch = confine.confined(mode.rights, command, {}, "", command[0])
+    launch = confined(mode.rights, command, {}, "", command[0])
     for descriptor in launch.descriptors:
         os.close(descriptor)
 

@@ -12,7 +12,6 @@ from ..client.connection.targets import Target
 from ..entries.fields import Naming
 from ..errors import UsageError
 from ..framing.escaping import escape_line
-from ..lazy import configured
 from ..suggestions import there_is_no
 from .sheet import Sheet
 
@@ -116,12 +115,14 @@ class ServerConfig:
 
         Raises `UsageError` for a mapping that is not an entry.
         """
-        given = configured.mapping_of(self.target)
+        from ..client.configured import entry_of, mapping_of, read_mapping
+
+        given = mapping_of(self.target)
         if given is None:
             return self
-        read = configured.read_mapping(given, self.name, is_judged=True)
+        read = read_mapping(given, self.name, is_judged=True)
         entry, target, options, bundle = read
-        written = configured.entry_of(given)
+        written = entry_of(given)
         return replace(
             self,
             target=target,

@@ -24,7 +24,6 @@ from ..entries.entry import EntryError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..jsonrpc.codec import is_deep
-from ..lazy import manifest
 from ..net.files import read_file
 from ..net.paths import absolute_path, bundle_name, is_bundle
 from .config import Problem, Severity
@@ -351,8 +350,10 @@ class ConfigReader:
             if about.get("type") in _INSIDE:
                 continue
             if not about.keys().isdisjoint(("bundle", "inputs")):
+                from ..entries.bundles.manifest import open_entry
+
                 try:
-                    opened = manifest.open_entry(about, file.path, file.base, name)
+                    opened = open_entry(about, file.path, file.base, name)
                 except EntryError as error:
                     problem = written.problem("error", str(error), *error.path, hint=error.hint)
                     self._problems.append(problem)

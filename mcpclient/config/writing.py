@@ -11,7 +11,6 @@ from ..entries.entry import EntryError, read_entry
 from ..errors import UsageError
 from ..formats.jsonc import JsoncError, remove_member, set_member
 from ..formats.toml_tables import add_table, remove_table
-from ..lazy import manifest
 from ..net.files import change_file, make_private
 from ..net.paths import config_folder
 from ..suggestions import there_is_no
@@ -37,8 +36,10 @@ def add_server(
     try:
         checked = dict(entry)
         if "bundle" in entry:
+            from ..entries.bundles.manifest import open_entry
+
             base = project_of(os.fspath(path), kind_of(os.fspath(path)))
-            checked = manifest.open_entry(entry, "", base, name).raw
+            checked = open_entry(entry, "", base, name).raw
         read_entry(name, checked, APPLICATIONS["mcpclient"], lambda *path, **hint: None)
     except EntryError as error:
         raise UsageError(f"{'.'.join(map(str, error.path)) or name}: {error}") from None

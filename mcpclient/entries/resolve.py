@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import UsageError
-from ..lazy import rights
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.process.programs import HeadersFrom
 from .entry import Entry, EntryError, Report
@@ -179,7 +178,9 @@ class _Resolver:
             folder = self.variables.required(entry.cwd, self._field("cwd"))
             options["cwd"] = os.path.normpath(os.path.join(self.base, folder))
         if not SANDBOX_FIELDS.isdisjoint(entry.restrictions):
-            sandbox = rights.Sandbox.of(rights.sandbox_in(entry.restrictions))
+            from ..sandbox.rights import Sandbox, sandbox_in
+
+            sandbox = Sandbox.of(sandbox_in(entry.restrictions))
             read, write = (
                 tuple(self.variables.required(os.fspath(path), "sandbox") for path in paths)
                 for paths in (sandbox.read, sandbox.write)

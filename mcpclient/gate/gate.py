@@ -24,7 +24,6 @@ from ..config.scopes import Place, enterprise_place
 from ..entries.entry import EntryError
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
-from ..lazy import audit, rights
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
 from ..net.process.programs import HeadersFrom
@@ -216,7 +215,9 @@ class Gate:
         logs = [policy.audit for policy in self._rules or () if policy.audit]
         if not logs:
             return judged
-        kept = audit.logs_of((judged.options.get("audit"), logs))
+        from ..client.events.audit import logs_of
+
+        kept = logs_of((judged.options.get("audit"), logs))
         return replace(judged, options={**judged.options, "audit": kept})
 
     def _judge(
@@ -280,8 +281,10 @@ class Gate:
             if name not in carried_out:
                 return f"its entry asks for {name}, which this client does not carry out"
         if restrictions:
+            from ..sandbox.rights import sandbox_in
+
             try:
-                rights.sandbox_in(restrictions)
+                sandbox_in(restrictions)
             except UsageError as error:
                 return str(error)
         for policy in self._rules or ():

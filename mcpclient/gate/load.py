@@ -37,7 +37,6 @@ from ..entries.variables import (
 )
 from ..errors import UsageError
 from ..framing.escaping import escape_line
-from ..lazy import manifest, storage
 from ..net.files import read_file
 from ..net.paths import absolute_path, home_folder
 from ..suggestions import there_are, there_is_no
@@ -53,6 +52,12 @@ class JudgedEntry(NamedTuple):
     written: WrittenServer
     server: ServerConfig | None
     decision: str
+
+
+def _recalled_answer(key: str) -> str | None:
+    from ..net.login.storage import kept_answer
+
+    return kept_answer(key)
 
 
 @dataclass(eq=False)
@@ -118,7 +123,7 @@ class Entries:
         opened = written.opened
         own_inputs = opened.inputs if opened is not None else ()
         declared = [*input_specs(file.inputs), *own_inputs]
-        recalled = Inputs(declared, self.inputs, lambda key: storage.kept_answer(key))
+        recalled = Inputs(declared, self.inputs, _recalled_answer)
         inputs = self._declared.setdefault(written if own_inputs else file, recalled)
         base, around = file.base, os.path.dirname(os.path.abspath(file.path))
         project, home = project_of(file.path, file.kind), str(home_folder(self.environ))
@@ -157,7 +162,9 @@ class Entries:
 
         def resolved(server: ServerConfig) -> ServerConfig:
             if own_inputs:
-                manifest.require_inputs(own_inputs, written.entry, inputs)
+                from ..entries.bundles.manifest import require_inputs
+
+                require_inputs(own_inputs, written.entry, inputs)
             authenticate = partial(authentication_of, identity_provider=self.identity_provider)
             variables = replace(known, inputs=inputs)
             target, options = resolve(entry, variables, base, read, report, authenticate)

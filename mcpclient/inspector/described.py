@@ -19,7 +19,6 @@ from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
-from ..lazy import schema as json_schema
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer, forget_variables
 from ..protocol.negotiation import era_of
@@ -314,6 +313,8 @@ async def schema_issues(tools: Iterable[Any]) -> list[tuple[int, str, str, str]]
 
     Each is the tool's index, its name, the field, and the reason.
     """
+    from ..protocol.schema import compile_schema
+
     found: list[tuple[int, str, str, str]] = []
     clock = asyncio.get_running_loop().time
     began = clock()
@@ -322,7 +323,7 @@ async def schema_issues(tools: Iterable[Any]) -> list[tuple[int, str, str, str]]
         for field, schema in schemas.items():
             try:
                 if isinstance(schema, Mapping):
-                    json_schema.compile_schema(schema, clock=steady_seconds)
+                    compile_schema(schema, clock=steady_seconds)
             except (McpError, ValueError) as error:
                 name = tool["name"] if isinstance(tool.get("name"), str) else ""
                 found.append((index, name, field, f"is not a JSON Schema: {error}"))

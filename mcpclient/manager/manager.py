@@ -33,7 +33,6 @@ from ..entries.variables import InputsOption
 from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, UsageError
 from ..gate.gate import Approvals
 from ..gate.load import load_config
-from ..lazy import toolbox as toolboxes
 from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -48,6 +47,7 @@ from .tools import Catalog, ManagedTool, ToolList
 
 if TYPE_CHECKING:
     from ..adapters.model_api import Provider
+    from ..adapters.toolbox import Toolbox, ToolboxOptions
     from ..client.connection.client_options import ClientOptions
     from ..typing_compat import Unpack
 
@@ -383,12 +383,12 @@ class Manager(Calls):
 
     # Other servers
 
-    def toolbox(
-        self, provider: str | Provider, **options: Unpack[toolboxes.ToolboxOptions]
-    ) -> toolboxes.Toolbox:
+    def toolbox(self, provider: str | Provider, **options: Unpack[ToolboxOptions]) -> Toolbox:
         """Return the tools of all servers for one model API, as `Client.toolbox` does."""
+        from ..adapters.toolbox import Toolbox
+
         source: Any = self  # its methods take more than a toolbox gives them
-        return toolboxes.Toolbox(source, provider, **options)
+        return Toolbox(source, provider, **options)
 
     async def add(self, name: str, server: Target | ServerConfig) -> Server:
         """Add a server and connect it; one of the same name is closed first.

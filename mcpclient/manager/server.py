@@ -14,7 +14,6 @@ from ..config.config import ServerConfig
 from ..errors import CallTimeout, ConnectFailed, ConnectionLost, McpError, ServerUnavailable
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
-from ..lazy import audit
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
 from ..net.login.storage import NEEDS_AUTH_SECONDS
@@ -144,7 +143,9 @@ class Server:
         """Write the line of a call, or of a start, that is refused before there is a client."""
         option = options_for(self.config, self._shared.options).get("audit")
         if option is not None:
-            audit.Audit(option, self.name).refused(error, *call)
+            from ..client.events.audit import Audit
+
+            Audit(option, self.name).refused(error, *call)
 
     def unavailable(self) -> Exception:
         """Return why no call can be made."""

@@ -12,13 +12,11 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from ..client.client import Client
 from ..errors import TemplateError, UsageError
 from ..formats.uri_template import variable_names
-from ..lazy import load as loading
-from ..lazy import manager, sync
 from ..protocol.signatures import (
     TYPES,
     Annotations,
@@ -38,6 +36,9 @@ from ..protocol.types import (
     Tool,
 )
 from ..suggestions import there_is_no
+
+if TYPE_CHECKING:
+    from ..sync import Client as SyncClient
 
 B = TypeVar("B", bound="Stub")
 A = TypeVar("A", bound="AsyncStub")
@@ -85,7 +86,9 @@ class _Made:
 
     @classmethod
     def _configured(cls) -> Any:
-        config, name = loading.load_config(), cls.CONFIGURED
+        from ..gate.load import load_config
+
+        config, name = load_config(), cls.CONFIGURED
         if name not in config.servers:
             raise UsageError(there_is_no("server", name or "", config.servers, "configured"))
         return replace(config, servers={name: config.servers[name]}, load_again=None)
@@ -97,7 +100,7 @@ class Stub(_Made):
     ``client``: the connected client, which the caller closes unless `connect` has made it.
     """
 
-    def __init__(self, client: sync.Client) -> None:
+    def __init__(self, client: SyncClient) -> None:
         self.client = client
         self._owner: Any = client
 
@@ -108,12 +111,14 @@ class Stub(_Made):
         ``options`` are those of `mcpclient.sync.connect`. ``check``: the reaction to tools that
         have changed since. Raises as connecting does, and `UsageError` with ``"refuse"``.
         """
+        from ..sync import connect, connect_all
+
         if target is None and cls.CONFIGURED is not None:
-            owner = sync.connect_all(cls._configured(), required=True, **options)
+            owner = connect_all(cls._configured(), required=True, **options)
             stub = cls(owner[cls.CONFIGURED])
             stub._owner = owner
         else:
-            stub = cls(sync.connect(cls.TARGET if target is None else target, **options))
+            stub = cls(connect(cls.TARGET if target is None else target, **options))
         try:
             stub._check(stub.client.list_tools(), check)
         except BaseException:
@@ -156,7 +161,9 @@ class AsyncStub(_Made):
         """Return the server for ``async with``; the arguments are those of `Stub.connect`."""
         stub = cls.__new__(cls)
         if target is None and cls.CONFIGURED is not None:
-            stub._owner = manager.Manager(cls._configured(), required=True, **options)
+            from ..manager.manager import Manager
+
+            stub._owner = Manager(cls._configured(), required=True, **options)
         else:
             stub._owner = Client(cls.TARGET if target is None else target, **options)
         stub._wanted = check

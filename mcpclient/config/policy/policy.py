@@ -16,7 +16,6 @@ from ...client.connection.targets import Target, destination_of
 from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
-from ...lazy import audit as logs
 from ...net.process.programs import links_of
 from ..config import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
@@ -118,7 +117,11 @@ class Policy:
         if not isinstance(require_sandbox, bool):
             raise UsageError(f"require_sandbox is true or false, not {require_sandbox!r:.100}")
         self.require_sandbox: bool = require_sandbox
-        self.audit: tuple[AuditLog, ...] = () if audit is None else logs.logs_of(audit)
+        self.audit: tuple[AuditLog, ...] = ()
+        if audit is not None:
+            from ...client.events.audit import logs_of
+
+            self.audit = logs_of(audit)
         self.allow: tuple[Rule, ...] | None = None if allow is None else _rules(allow, "allow")
         self.deny: tuple[Rule, ...] = _rules(deny, "deny")
 
@@ -139,12 +142,13 @@ class Policy:
             raise UsageError("audit is the absolute path of a file, or begins with ~")
         if not isinstance(required, bool) or (required and path is None):
             raise UsageError("auditRequired is true or false, and needs audit")
-        return cls(
-            allow,
-            deny or (),
-            require_sandbox=settings.get("requireSandbox", False),
-            audit=logs.AuditLog(path, required) if path else None,
-        )
+        audit = None
+        if path:
+            from ...client.events.audit import AuditLog
+
+            audit = AuditLog(path, required)
+        require_sandbox = settings.get("requireSandbox", False)
+        return cls(allow, deny or (), require_sandbox=require_sandbox, audit=audit)
 
     def __repr__(self) -> str:
         allow = None if self.allow is None else [str(rule) for rule in self.allow]

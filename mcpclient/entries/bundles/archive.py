@@ -12,19 +12,25 @@ import stat
 import struct
 import tempfile
 import unicodedata
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import safe_repr
-from ...lazy import zipfile
+from ...errors import built_without, safe_repr
 from ...net.clocks import seconds_since_epoch
 from ...net.files import make_private_folder, read_file
 from ...net.paths import bundle_folder
 from ..entry import EntryError
+
+try:
+    import zlib
+except ImportError:
+    raise built_without("zlib", "a bundle") from None
+
+if TYPE_CHECKING:
+    import zipfile
 
 MANIFEST = "manifest.json"
 
@@ -124,6 +130,8 @@ class Archive:
     """The checked archive of a bundle, and the ``names`` of its files. Raises `EntryError`."""
 
     def __init__(self, content: bytes) -> None:
+        import zipfile
+
         self.sha256: str = hashlib.sha256(content).hexdigest()
         trimmed = _trimmed(content)
         with _reading():
@@ -165,6 +173,8 @@ def read_archive(path: str) -> Archive:
 
 @contextmanager
 def _reading() -> Iterator[None]:
+    import zipfile
+
     try:
         yield
     except EntryError:
