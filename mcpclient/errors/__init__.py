@@ -43,6 +43,7 @@ from .root import (
     TokenRequestFailed,
     UsageError,
 )
+from .root import built_without as built_without
 from .root import safe_repr as safe_repr
 from .root import safe_str as safe_str
 from .server import (

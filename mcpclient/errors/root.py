@@ -8,7 +8,6 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..display import shown_url
-from ..lazy import copy, escaping, hints
 
 AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
@@ -34,7 +33,11 @@ def _escaped(text_of: Callable[[Any], str]) -> Callable[[Any], str]:
     @wraps(text_of)
     def escaped(error: Any) -> str:
         text = text_of(error)
-        return text if text.isascii() and text.isprintable() else escaping.escape(text)
+        if text.isascii() and text.isprintable():
+            return text
+        from ..framing.escaping import escape
+
+        return escape(text)
 
     return escaped
 
@@ -62,7 +65,9 @@ class McpError(Exception):
 
         It names keyword arguments; `mcpclient.hints` words it for a shell as well.
         """
-        hint: str = hints.hint_for(self)
+        from ..hints import hint_for
+
+        hint: str = hint_for(self)
         return hint
 
     @property
@@ -98,6 +103,8 @@ class McpError(Exception):
 
     def again(self: AnyMcpError) -> AnyMcpError:
         """Return a copy to raise again, so that every waiter gets a traceback of its own."""
+        import copy
+
         twin = copy.copy(self)
         twin.__cause__ = self.__cause__
         return twin
@@ -126,6 +133,11 @@ _SHOWN_PARAMS = 3
 
 class UsageError(McpError):
     """The call cannot be made as asked: a wrong argument, or a value JSON cannot carry."""
+
+
+def built_without(module: str, purpose: str) -> UsageError:
+    """Return the error for a module of the standard library that some Pythons lack."""
+    return UsageError(f"this Python was built without {module}, which {purpose} needs")
 
 
 class ClientClosed(UsageError):

@@ -10,9 +10,12 @@ import codecs
 import io
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..lazy import zlib
+from ..errors import built_without
+
+if TYPE_CHECKING:
+    import zlib
 
 # Opcodes, RFC 6455 section 5.2. From CLOSE on they are control frames.
 CONTINUATION = 0x0
@@ -182,6 +185,8 @@ class MessageAssembly:
         return self._data.getvalue() if self._decode is None else self._text.getvalue()
 
     def _add_inflated(self, pieces: Iterator[bytes]) -> None:
+        import zlib
+
         try:
             for piece in pieces:
                 self._inflated += len(piece)
@@ -280,6 +285,8 @@ class MessageCodec:
 
     def deflate(self, payload: bytes) -> bytes:
         """Return the compressed payload of one whole message, one for which `wants` says yes."""
+        import zlib
+
         compressor = self._compressor
         if compressor is None:
             compressor = zlib.compressobj(wbits=-self._parameters.client_max_window_bits)
@@ -316,5 +323,9 @@ class MessageCodec:
 
 
 def _new_decompressor() -> zlib._Decompress:
+    try:
+        import zlib
+    except ImportError:
+        raise built_without("zlib", "compression of messages") from None
     # The full window can read the output of any smaller one.
     return zlib.decompressobj(wbits=-zlib.MAX_WBITS)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import UsageError
-from ..lazy import response_id
 from .messages import RequestId
 
 MAX_MEMORY = 512 * 1024 * 1024
@@ -217,7 +216,9 @@ def decode(text: bytes | str) -> Any:
             raise json.JSONDecodeError("Extra data", string, end)
         return value
     except (ValueError, RecursionError, StopIteration) as error:
-        raise MalformedMessage(_explain(error), response_id.find_response_id(text)) from None
+        from .response_id import find_response_id
+
+        raise MalformedMessage(_explain(error), find_response_id(text)) from None
 
 
 def _explain(error: Exception) -> str:

@@ -9,8 +9,6 @@ import re
 import time
 from typing import TYPE_CHECKING, Callable, Protocol
 
-from ..lazy import calendar
-
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -67,5 +65,7 @@ def http_date(text: str) -> float | None:
     hour, minute, second = map(int, clock)
     if not 1 <= int(day) <= 31 or year < 1601 or hour > 23 or minute > 59 or second > 59:
         return None  # step 5
+    import calendar
+
     number = _MONTHS.index(month.lower()) + 1
     return float(calendar.timegm((year, number, int(day), hour, minute, second, 0, 0, 0)))

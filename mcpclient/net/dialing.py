@@ -11,23 +11,25 @@ import asyncio
 import copy
 import os
 import socket
-import sys
 from collections import deque
 from contextlib import suppress
 from functools import partial
 from itertools import zip_longest
-from typing import Callable, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
 
 from ..errors import ConnectFailed, ConnectionLost, ConnectKind, LossKind, McpError, UsageError
 from ..framing.der import issuer_of
 from ..framing.uri import Url
-from ..lazy import proxies as proxying
-from ..lazy import ssl
 from .cookies import CookieJar
 from .network_options import NetworkOptions
 from .recorder import Recorder
 from .stream import HeldTransport
-from .tls import TlsContexts, explain_tls_error
+from .tls import TlsContexts, explain_tls_error, is_tls_error
+
+if TYPE_CHECKING:
+    import ssl
+
+    from .proxies import Tunnel
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
@@ -74,11 +76,13 @@ class Dialer:
             proxy = self._options.proxy_for(url)
             if proxy is None:
                 return await self._reach(url, protocol, url, check)
-            if proxying.is_socks(proxy):
+            from .proxies import Tunnel, is_socks
+
+            if is_socks(proxy):
                 return await self._dial_by_socks(proxy, url, protocol, check)
             if url.scheme == "http" and self._forwards:  # see `request_target`
                 return await self._reach(proxy, protocol, url)
-            tunnel = partial(proxying.Tunnel, proxy, url, self._options.proxy_auth)
+            tunnel = partial(Tunnel, proxy, url, self._options.proxy_auth)
             return await self._dial_through(tunnel, proxy, url, protocol)
         except ConnectFailed as error:
             if error.kind is not ConnectKind.UNKNOWN_AUTHORITY:
@@ -119,9 +123,11 @@ class Dialer:
                 kind, reason = explain_failure(error, url)
                 raise ConnectFailed(url.shown, reason, (error,), kind) from error
             hosts = [str(address.name[0]) for address in addresses]
+        from .proxies import SocksTunnel
+
         failures: list[ConnectFailed] = []
         for host in hosts:
-            tunnel = partial(proxying.SocksTunnel, proxy, url, host)
+            tunnel = partial(SocksTunnel, proxy, url, host)
             try:
                 return await self._dial_through(tunnel, proxy, url, protocol)
             except ConnectFailed as error:
@@ -132,7 +138,7 @@ class Dialer:
 
     async def _dial_through(
         self,
-        tunnel_to: Callable[[], proxying.Tunnel],
+        tunnel_to: Callable[[], Tunnel],
         proxy: Url,
         url: Url,
         protocol: Callable[[], P],
@@ -159,9 +165,13 @@ class Dialer:
         every request.
         """
         proxy = self._options.proxy_for(url) if url.scheme == "http" and self._forwards else None
-        if proxy is None or proxying.is_socks(proxy):
+        if proxy is None:
             return url.target, []
-        return str(url), proxying.proxy_headers(proxy)
+        from .proxies import is_socks, proxy_headers
+
+        if is_socks(proxy):
+            return url.target, []
+        return str(url), proxy_headers(proxy)
 
     async def _reach(
         self, peer: Url, protocol: Callable[[], P], url: Url, check: AddressCheck | None = None
@@ -203,7 +213,7 @@ class Dialer:
 
 def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     """Return why a connection to ``url`` ended; ``error`` None: the server closed it."""
-    if "ssl" in sys.modules and isinstance(error, ssl.SSLError):
+    if is_tls_error(error):
         kind, reason = explain_tls_error(error, url.host, url.port)
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
         return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
@@ -229,7 +239,7 @@ def explain_failure(
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
-    if "ssl" in sys.modules and isinstance(error, ssl.SSLError):
+    if is_tls_error(error):
         return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
         place = f"{peer.host} port {peer.port}" if path is None else f"the socket {path!r}"

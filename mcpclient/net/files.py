@@ -35,7 +35,6 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
-from ..lazy import tempfile
 from .futures import TaskLocks
 from .paths import state_folder
 
@@ -215,6 +214,8 @@ def replace_content(path: Path, content: bytes, mode: int | None = None) -> None
     ``mode``: its permissions, None for a private one. The unfinished files of killed processes
     are removed. Raises `OSError`; the file is then as before.
     """
+    import tempfile
+
     make_private_folder(path.parent)
     prefix, suffix = f".{path.name}.", ".unfinished"
     for unfinished in path.parent.iterdir():
@@ -266,6 +267,8 @@ def save_text(text: str) -> str:
 
     The file stays; the system clears its folder for temporary files. Raises `OSError`.
     """
+    import tempfile
+
     descriptor, path = tempfile.mkstemp(prefix="mcpclient-", suffix=".txt")
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace", newline="") as file:
         file.write(text)

@@ -18,7 +18,6 @@ from ..framing.content_coding import ContentDecoder
 from ..framing.headers import encode_header
 from ..framing.http1 import ResponseHead, encode_request
 from ..framing.uri import Url, resolve_url
-from ..lazy import redaction
 from .cookies import CookieJar
 from .dialing import AddressCheck, Dialer
 from .futures import BackgroundTasks, cancel
@@ -184,7 +183,9 @@ def http_error(
     """
     error = kind(head.status, head.headers, body, url.shown)
     if head.request and (body or error.authenticate):
-        redactor = redaction.Redactor()
+        from ..recording.redaction import Redactor
+
+        redactor = Redactor()
         line, *lines = head.request.decode("latin-1").split("\r\n")
         fields = (each.partition(": ") for each in lines)
         redactor.url(line.split(" ")[1])

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import abc
 import base64
-import ctypes
 import hashlib
 import platform
 import re
@@ -22,10 +21,15 @@ from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..errors import AuthError, UsageError
+from ..errors import AuthError, UsageError, built_without
 from ..framing.der import signature_hash
 from ..framing.uri import Url, parse_url
 from .futures import call_in_thread
+
+try:
+    import ctypes
+except ImportError:
+    raise built_without("ctypes", "Negotiate") from None
 
 _MUTUAL = 2  # GSS_C_MUTUAL_FLAG and ISC_REQ_MUTUAL_AUTH
 

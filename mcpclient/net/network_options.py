@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..errors import UsageError
-from ..lazy import proxies as proxying
 from .recorder import Recorder
 
 if TYPE_CHECKING:
     import ssl
 
     from ..framing.uri import Url
+    from .proxies import ProxyChoice, ProxyRules
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -54,7 +54,7 @@ class NetworkOptions(NamedTuple):
     ssl_context: ssl.SSLContext | None = None
     verify: bool = True
     unix_socket: Path | None = None
-    proxies: proxying.ProxyRules | None = None
+    proxies: ProxyRules | None = None
     recorder: Recorder | None = None
     trusts_system: bool = False
     proxy_auth: Negotiate | None = None
@@ -81,7 +81,7 @@ class NetworkOptions(NamedTuple):
             proxy_auth=self.proxy_auth,
         )
 
-    def with_proxy(self, proxy: proxying.ProxyChoice, environ: Mapping[str, str]) -> NetworkOptions:
+    def with_proxy(self, proxy: ProxyChoice, environ: Mapping[str, str]) -> NetworkOptions:
         """Return the caller's options with the proxies of ``proxy``, or of ``environ`` if need be.
 
         Raises `UsageError` for options that exclude each other, and for an unusable proxy.
@@ -100,4 +100,6 @@ class NetworkOptions(NamedTuple):
         is_direct = proxy is False or (proxy is None and not is_named)
         if is_direct or self.unix_socket is not None:
             return self
-        return self._replace(proxies=proxying.ProxyRules(proxy, environ))
+        from .proxies import ProxyRules
+
+        return self._replace(proxies=ProxyRules(proxy, environ))

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from ..lazy import pathlib
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,18 +41,20 @@ def bundle_name(path: str) -> str:
 
 def home_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the user's own folder, as the environment names it."""
+    from pathlib import Path
+
     named = environ.get("USERPROFILE" if platform == "win32" else "HOME")
-    return pathlib.Path(named) if named else pathlib.Path.home()
+    return Path(named) if named else Path.home()
 
 
 def config_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the folder of the user's settings and credentials."""
-    return _folder(environ, platform, "XDG_CONFIG_HOME", pathlib.Path(".config"))
+    return _folder(environ, platform, "XDG_CONFIG_HOME", ".config")
 
 
 def state_folder(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
     """Return the folder of state that is kept between runs."""
-    return _folder(environ, platform, "XDG_STATE_HOME", pathlib.Path(".local", "state"))
+    return _folder(environ, platform, "XDG_STATE_HOME", ".local/state")
 
 
 def bundle_folder(environ: Mapping[str, str], sha256: str) -> Path:
@@ -61,12 +62,14 @@ def bundle_folder(environ: Mapping[str, str], sha256: str) -> Path:
     return state_folder(environ) / "bundles" / sha256
 
 
-def _folder(environ: Mapping[str, str], platform: str, variable: str, usual: Path) -> Path:
+def _folder(environ: Mapping[str, str], platform: str, variable: str, usual: str) -> Path:
+    from pathlib import Path
+
     home = home_folder(environ, platform)
     if platform == "win32":
-        base = pathlib.Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
     elif platform == "darwin":
         base = home / "Library" / "Application Support"
     else:
-        base = pathlib.Path(environ.get(variable) or home / usual)
+        base = Path(environ.get(variable) or home / usual)
     return base / "mcpclient"

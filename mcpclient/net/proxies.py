@@ -19,7 +19,6 @@ from ..errors import ConnectFailed, ConnectKind, UsageError, negotiated_scheme
 from ..framing.http1 import GatheredResponse, ResponseHead, encode_request
 from ..framing.socks5 import MAX_LOGIN_LENGTH, Socks5Handshake
 from ..framing.uri import SOCKS_PORTS, Url, parse_url
-from ..lazy import negotiate
 from .futures import resolve
 from .stream import HeldTransport
 
@@ -169,7 +168,9 @@ class Tunnel(HeldTransport, asyncio.Protocol):
         if self._login is None:
             await self._connect(proxy_headers(self._proxy))
             return
-        handshake = negotiate.Handshake(self._login, self._proxy.host, self.certificate)
+        from .negotiate import Handshake
+
+        handshake = Handshake(self._login, self._proxy.host, self.certificate)
         self._challenge = b""
         while self._challenge is not None:
             credentials = await handshake.answer(self._challenge)
@@ -227,7 +228,9 @@ class Tunnel(HeldTransport, asyncio.Protocol):
         if 200 <= head.status < 300:
             self._succeed(self._answer.parser.trailing)
         elif head.status == 407 and self._login is not None:
-            self._challenge = negotiate.challenge_in(head.headers.get("proxy-authenticate", ""))
+            from .negotiate import challenge_in
+
+            self._challenge = challenge_in(head.headers.get("proxy-authenticate", ""))
             if not self._challenge:
                 reason = f"{self._shown} does not accept the login by Negotiate (407)"
                 self._fail(reason, ConnectKind.PROXY_LOGIN)

@@ -11,12 +11,15 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, Callable, TextIO, Union
+from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
 
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import Message
-from ..lazy import files, redaction, transcript
 from .clocks import timestamp
+
+if TYPE_CHECKING:
+    from ..recording.redaction import Redactor
+    from ..recording.transcript import HttpChannel, MessageLog
 
 _logger = logger_for("mcpclient.trace")
 
@@ -33,7 +36,7 @@ class Recorder:
 
     def __init__(self, target: TraceTarget | None = None) -> None:
         self._targets: list[Callable[[str], Any]] = []
-        self._redactor_at_work: redaction.Redactor | None = None
+        self._redactor_at_work: Redactor | None = None
         self._variables: dict[str, str] = {}
         self._schemas: dict[str, Any] = {}
         self._connection: tuple[str, str, str] | None = None
@@ -56,6 +59,8 @@ class Recorder:
         """
         write = _writing_to(target)
         if self._connection is not None:
+            from ..recording import transcript
+
             self._put(transcript.header(*self._connection), [write])
         for direction, message in zip(("sent", "received"), recalled):
             self.record(direction, "recalled", {"message": message}, [write])
@@ -76,6 +81,8 @@ class Recorder:
         self._began = time.monotonic()
         self._connection = (transport, target, timestamp())
         if self._targets:
+            from ..recording import transcript
+
             self._put(transcript.header(*self._connection), self._targets)
 
     def record(
@@ -93,6 +100,8 @@ class Recorder:
 
     def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
         if self._targets:
+            from ..recording import transcript
+
             told = {**facts, "error": transcript.error_facts(error, self._redactor)}
             self.record("note", channel, told)
 
@@ -115,22 +124,30 @@ class Recorder:
         return self._redactor.masked(params)
 
     @property
-    def _redactor(self) -> redaction.Redactor:
+    def _redactor(self) -> Redactor:
         if self._redactor_at_work is None:
-            self._redactor_at_work = redaction.Redactor(self._schemas)
+            from ..recording.redaction import Redactor
+
+            self._redactor_at_work = Redactor(self._schemas)
             self._redactor_at_work.learn(self._variables)
         return self._redactor_at_work
 
-    def message_log(self, transport: str) -> transcript.MessageLog:
+    def message_log(self, transport: str) -> MessageLog:
         """Begin the record of the messages over a transport, by its name."""
+        from ..recording import transcript
+
         return transcript.MessageLog(self, "websocket" if transport == "ws" else transport)
 
-    def http_channel(self) -> transcript.HttpChannel:
+    def http_channel(self) -> HttpChannel:
         """Begin the record of a request and its response."""
+        from ..recording import transcript
+
         self._channels += 1
         return transcript.HttpChannel(self, f"http-{self._channels}")
 
     def _put(self, value: Mapping[str, Any], targets: Iterable[Callable[[str], Any]]) -> None:
+        from ..recording import transcript
+
         try:
             line = transcript.write_line(self._redactor.record(value))
         except Exception:
@@ -170,11 +187,13 @@ def open_trace(path: str | os.PathLike[str]) -> TextIO:
 
 
 def _open_privately(path: str, flags: int) -> int:
-    descriptor = files.open_regular(path, flags)
+    from .files import make_private, open_regular
+
+    descriptor = open_regular(path, flags)
     status = os.fstat(descriptor)
     # On Windows the mode tells nothing; there a file is made private when it is new.
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
     if may_be_public:
         with suppress(OSError):  # it belongs to another user, who decides
-            files.make_private(path)
+            make_private(path)
     return descriptor

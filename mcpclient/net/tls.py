@@ -9,13 +9,17 @@ import sys
 import tempfile
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from ..errors import ConnectKind, UsageError
-from ..lazy import ssl
+from ..errors import ConnectKind, UsageError, built_without
 from .files import open_regular
 from .futures import call_in_thread
 from .network_options import ClientCertificate, NetworkOptions
+
+if TYPE_CHECKING:
+    import ssl
+
+    from ..typing_compat import TypeGuard
 
 
 class TlsContexts:
@@ -66,6 +70,11 @@ class TlsContexts:
 
 
 def _context(options: NetworkOptions) -> ssl.SSLContext:
+    try:
+        import ssl
+    except ImportError:
+        raise built_without("ssl", "https") from None
+
     if not options.verify:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -148,6 +157,8 @@ def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None
         # Without a password OpenSSL would ask for it on the terminal.
         context.load_cert_chain(certificate, key, password=password or "")
     except OSError as error:
+        import ssl
+
         if not isinstance(error, ssl.SSLError):
             reason = error.strerror or str(error)
         elif error.reason == "KEY_VALUES_MISMATCH":
@@ -194,8 +205,19 @@ _NOT_TLS = {
 }
 
 
+def is_tls_error(error: Exception | None) -> TypeGuard[ssl.SSLError]:
+    """Whether an error is one of TLS; the question does not import ``ssl``."""
+    if "ssl" not in sys.modules:
+        return False
+    import ssl
+
+    return isinstance(error, ssl.SSLError)
+
+
 def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[ConnectKind, str]:
     """Return the kind and the reason of a TLS failure, naming the peer."""
+    import ssl
+
     name = f"{host} port {port}"
     if isinstance(error, ssl.SSLCertVerificationError):
         message = error.verify_message.rstrip(".")

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from ..lazy import browser_url, uri
 from .wire_object import Converted, Field, ServerRequest, object_in, strings_in
 
 ACTIONS = ("accept", "decline", "cancel")
@@ -54,7 +53,9 @@ class ElicitationRequest(ServerRequest):
 
         Empty in form mode, and for a URL that no handler is ever given.
         """
-        return browser_url.browser_host(self.url or "")
+        from ..framing.browser_url import browser_host
+
+        return browser_host(self.url or "")
 
     @property
     def url_warnings(self) -> list[str]:
@@ -64,8 +65,10 @@ class ElicitationRequest(ServerRequest):
         url, host = self.url, self.host
         if not host:
             return ["browsers and other programs do not read this URL in the same way"]
+        from ..framing.uri import LOOPBACK_HOSTS
+
         warnings = []
-        if not url.lower().startswith("https:") and host.strip("[]") not in uri.LOOPBACK_HOSTS:
+        if not url.lower().startswith("https:") and host.strip("[]") not in LOOPBACK_HOSTS:
             warnings.append("the connection would not be encrypted")
         if "@" in re.split("[/?#]", url, maxsplit=3)[2]:
             warnings.append("the part before the @ only looks like the name of a host")

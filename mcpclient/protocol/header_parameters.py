@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
-from ..lazy import headers
 from .wire_object import value_at
 
 _ANNOTATION = "x-mcp-header"
@@ -81,8 +80,10 @@ def _annotated(
 
 
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
+    from ..framing.headers import TOKEN
+
     name = node[_ANNOTATION]
-    if not isinstance(name, str) or not headers.TOKEN.fullmatch(name):
+    if not isinstance(name, str) or not TOKEN.fullmatch(name):
         fault = "is not an HTTP field name"
     elif not path or None in path:
         fault = "is not on a property reachable from the root"

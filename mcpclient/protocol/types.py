@@ -9,10 +9,12 @@ import base64
 import binascii
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..lazy import uri_template as uri_templates
 from .wire_object import Converted, Field, WireObject, WireObjectList, object_in, strings_in
+
+if TYPE_CHECKING:
+    from ..formats.uri_template import TemplateValue
 
 _STRING = (str,)
 _OBJECT = (dict,)
@@ -99,13 +101,15 @@ class ResourceTemplate(_Readable):
 
     uri_template: Field[str] = Field("uriTemplate", _STRING, "")
 
-    def expand(self, **variables: uri_templates.TemplateValue) -> str:
+    def expand(self, **variables: TemplateValue) -> str:
         """Return the URI that the template makes of these values (RFC 6570, all levels).
 
         A variable that is missing or None adds nothing. Raises `TemplateError` for a malformed
         template, and `UsageError` for a value that cannot stand where its variable does.
         """
-        return uri_templates.expand(self.uri_template, variables)
+        from ..formats.uri_template import expand
+
+        return expand(self.uri_template, variables)
 
 
 class ResourceContents(WireObject):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Callable, ClassVar, Generic, NoReturn, TypeVar, cast, overload
 
 from ..errors import safe_repr
-from ..lazy import parse
 
 T = TypeVar("T")
 R = TypeVar("R", bound="WireObject")
@@ -110,7 +109,9 @@ def referenced(schema: object, root: object) -> Mapping[str, Any]:
             return schema
         schema = root
         if "%" in reference:
-            reference = parse.unquote(reference)
+            from urllib.parse import unquote
+
+            reference = unquote(reference)
         for part in reference.split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
             schema = schema.get(name) if isinstance(schema, Mapping) else None

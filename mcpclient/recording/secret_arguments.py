@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Callable
 
-from ..lazy import secrets
 from ..protocol.wire_object import referenced
 
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
@@ -39,7 +38,9 @@ def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def is_secret(name: str, schema: Any, root: Any) -> bool:
     """Whether the value of a parameter must not be kept. ``root``: the schema of references."""
-    return secrets.is_secret_name(name) or any(
+    from .secrets import is_secret_name
+
+    return is_secret_name(name) or any(
         each.get("format") == "password" or each.get("writeOnly") is True
         for each in _readings(schema, root)
     )

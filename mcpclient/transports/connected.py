@@ -15,7 +15,6 @@ from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
 from ..jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode_large
 from ..jsonrpc.messages import Message, RequestId
-from ..lazy import response_id
 from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, Transport, deliver_text
@@ -229,9 +228,11 @@ class LineTransport(ConnectedTransport):
     def _watch_flood(self) -> None:
         error = MessageTooLarge(self._max_message_size)
         if not self._is_overlong:
+            from ..jsonrpc.response_id import find_response_id
+
             self._is_overlong = True
             # Its end may never come, so its call does not wait for it.
-            self._blamed = response_id.find_response_id(self._framer.start, b"")
+            self._blamed = find_response_id(self._framer.start, b"")
             if self._blamed is not None:
                 self.receiver.message_rejected(error, self._blamed)
         most = self._max_message_size * _FLOOD if self._blamed is None else _MAX_FLOOD
@@ -255,7 +256,9 @@ class LineTransport(ConnectedTransport):
     def _take(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
             if self._blamed is None:
-                request_id = response_id.find_response_id(line.start, line.end)
+                from ..jsonrpc.response_id import find_response_id
+
+                request_id = find_response_id(line.start, line.end)
                 self.receiver.message_rejected(MessageTooLarge(self._max_message_size), request_id)
             self._is_overlong, self._blamed = False, None
         elif line.startswith(b"{") or line.lstrip()[:3].startswith(_JSON_STARTS):

@@ -14,7 +14,6 @@ from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
-from ..lazy import programs
 from ..net.clocks import PausableClocks
 from ..net.futures import cancel, cancel_all, settled
 from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
@@ -22,6 +21,7 @@ from ..protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
     from ..net.http_connection import HttpConnection
+    from ..net.process.programs import HeadersFrom
 
 T = TypeVar("T")
 
@@ -76,10 +76,13 @@ class CallerHeaders:
     ) -> None:
         source = source or {}
         self._authorizer = authorizer_in(credentials)
-        self.printed: programs.HeadersFrom | None = None
+        self.printed: HeadersFrom | None = None
         self.latest: Mapping[str, str] = {}
-        if callable(source) and isinstance(source, programs.HeadersFrom):
-            source = self.printed = source.for_url(str(url))
+        if callable(source):
+            from ..net.process.programs import HeadersFrom
+
+            if isinstance(source, HeadersFrom):
+                source = self.printed = source.for_url(str(url))
         self._provider = source if callable(source) else None
         self.may_wait: bool = callable(source)
         self._credentials = _checked(credentials) if isinstance(credentials, Mapping) else []

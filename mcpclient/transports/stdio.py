@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from ..display import shown_words
 from ..errors import ProcessExited
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
-from ..lazy import redaction
 from ..net.process.server_process import ServerProcess, spawn
 from ..net.process.stderr import StderrTarget
 from ..net.process.stopping import StopLadder
@@ -93,6 +92,8 @@ class StdioTransport(LineTransport):
     def process_ended(self, error: ProcessExited) -> None:
         self._end_lines()
         if self.skipped:
-            output = redaction.without_values("\n".join(self.skipped), self._env or {})
+            from ..recording.redaction import without_values
+
+            output = without_values("\n".join(self.skipped), self._env or {})
             error = ProcessExited(error.command, error.exit_code, error.stderr, output)
         self.connection_lost(error)

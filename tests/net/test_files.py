@@ -12,7 +12,6 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -279,16 +278,17 @@ def test_what_cannot_be_made_private_leaves_nothing_open(
 ) -> None:
     """F-AUTH-5: neither a file nor a descriptor."""
     opened: list[int] = []
+    make = tempfile.mkstemp
 
     def mkstemp(**options: Any) -> tuple[int, str]:
-        descriptor, name = tempfile.mkstemp(**options)
+        descriptor, name = make(**options)
         opened.append(descriptor)
         return descriptor, name
 
     def refuse(path: str) -> None:
         raise OSError("not allowed")
 
-    monkeypatch.setattr(files, "tempfile", SimpleNamespace(mkstemp=mkstemp))
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
     monkeypatch.setattr(files, "make_private", refuse)
     with pytest.raises(OSError, match="not allowed"):
         files.replace_content(tmp_path / "a", b"x")

@@ -54,7 +54,7 @@ def test_stdio_and_plain_http_work_without_a_module(absent: str) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     lines = done.stdout.splitlines()
     assert lines[:2] == ["3", "plain"], done.stderr
-    assert (lines[2] == "this Python was built without ssl, which this needs") is (absent == "ssl")
+    assert (lines[2] == "this Python was built without ssl, which https needs") is (absent == "ssl")
 
 
 def test_a_call_over_stdio_opens_no_file_and_no_socket() -> None:

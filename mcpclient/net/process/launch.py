@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
-from ...lazy import confine
 from ..paths import absolute_path
 
 if TYPE_CHECKING:
@@ -62,8 +61,10 @@ def launch(
     else:
         executable = find_executable(command, env, directory)
     if sandbox is not None:
-        confined = confine.confined(sandbox, command, env, directory, executable)
-        arguments, env, descriptors = confined
+        from ...sandbox.confine import confined
+
+        restricted = confined(sandbox, command, env, directory, executable)
+        arguments, env, descriptors = restricted
         executable = arguments[0]
     try:
         return subprocess.Popen(

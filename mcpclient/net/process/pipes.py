@@ -17,10 +17,12 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
-from ...lazy import fcntl, queue, termios
 from ..futures import call_from_thread
+
+if TYPE_CHECKING:
+    import queue
 
 # The capacity of a pipe on Linux and macOS: no read returns more.
 _READ_SIZE = 64 * 1024
@@ -131,6 +133,9 @@ class PipeWriter:
             return False
         waiting = bytearray(4)
         try:
+            import fcntl
+            import termios
+
             fcntl.ioctl(self._pipe.fileno(), termios.FIONREAD, waiting)
         except (OSError, ValueError, ImportError):  # ValueError: closed meanwhile
             return False
@@ -275,6 +280,8 @@ class ThreadedWriter(PipeWriter):
     """A `PipeWriter` that blocks in a thread, as `ThreadedReader` does."""
 
     def _begin(self) -> None:
+        import queue
+
         self._waiting: queue.SimpleQueue[bytes | memoryview] = queue.SimpleQueue()
         self._closed = False
         _start(self._run, "mcpclient-write")

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from ...errors import ConnectionLost, ProcessExited
-from ...lazy import redaction
 from ..futures import call_from_thread, resolve
 from .launch import child_environment, launch
 from .pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
@@ -249,7 +248,9 @@ class ServerProcess:
             self._output.close()
             said = self._tee.tail() if self._error is None else ""  # of one that was not stopped
             if said and self._variables:  # few have both, so few programs import the module
-                said = redaction.without_values(said, self._variables)
+                from ...recording.redaction import without_values
+
+                said = without_values(said, self._variables)
             error = ProcessExited(self.command, self.exit_code, said[-_SHOWN_STDERR:])
             self._error = error
             self.paused = False

@@ -171,7 +171,7 @@ class _Parser:
             return part
         if isinstance(part, (Boundary, Look)):
             raise self.error("a place in the text cannot be repeated")
-        self._skip("?")  # a lazy quantifier matches the same strings
+        self._skip("?")  # a reluctant quantifier matches the same strings
         if self._quantifier() is not None:
             raise self.error("a quantifier follows a quantifier")
         return Repeat(part, *bounds)
