@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient.cli.main import COMMANDS, MODULES
+from mcpclient.cli.commands import COMMANDS, MODULES
 from tests.support.subprocesses import run_python
 
 # Heavy parts of the standard library: each loads when its feature is used, never before.

@@ -13,7 +13,7 @@ import pytest
 
 import mcpclient
 from conformance import demo
-from mcpclient.cli.main import COMMANDS
+from mcpclient.cli.commands import COMMANDS
 from tests.support.prose import blocks_of, check_fragment, programs_of, run, sessions_of
 from tests.support.subprocesses import TOP
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
-from ..lazy import pick, suggestions
-from ..lazy import schema as json_schema
 from ..net.clocks import steady_seconds
 from ..net.files import open_regular
 from ..protocol.types import Tool
@@ -277,7 +275,9 @@ def pick_option(what: str) -> Option:
 
 
 def _picker(text: str) -> Callable[[Any], str]:
-    found = pick.parse_pick(text)
+    from ..formats.pick import parse_pick
+
+    found = parse_pick(text)
     return lambda value: "\n".join(
         escape(each if isinstance(each, str) else json.dumps(each, ensure_ascii=False))
         for each in found(value)
@@ -306,7 +306,9 @@ def tool_named(name: str, tools: Sequence[Tool], server: str = "") -> Tool:
         raise UsageError(f"there is no tool {name!r}; a URI is read, not called").advise(
             f"Read it with: mcpclient read SERVER {shlex.quote(name)}"
         )
-    message = suggestions.there_is_no("tool", name, names, otherwise=suggestions.there_are(names))
+    from ..suggestions import there_are, there_is_no
+
+    message = there_is_no("tool", name, names, otherwise=there_are(names))
     raise UsageError(message).advise("List them with: mcpclient tools SERVER")
 
 
@@ -343,12 +345,14 @@ def _value(name: str, value: Any, schema: Any, root: Any) -> Any:
 
 
 def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: Any) -> None:
+    from ..suggestions import did_you_mean, there_are
+
     for name in given:
         if name in properties or not isinstance(schema, Mapping):
             continue
-        hint = suggestions.did_you_mean(name, properties)
+        hint = did_you_mean(name, properties)
         if hint or schema.get("additionalProperties") is False:
-            known = hint or suggestions.there_are(properties)
+            known = hint or there_are(properties)
             raise UsageError(f"there is no argument {name!r}; {known}")
     missing = [name for name in required_of(schema) if name not in given]
     if missing:
@@ -357,10 +361,10 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
 
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
     """Return the violations of a schema; none of one that is wrong itself, or too costly."""
+    from ..protocol.schema import compile_schema
+
     try:
-        compiled = json_schema.compile_schema(
-            schema, clock=steady_seconds, assert_formats=assert_formats
-        )
+        compiled = compile_schema(schema, clock=steady_seconds, assert_formats=assert_formats)
         return compiled.validate(value)
     except McpError:  # the receiver checks the value
         return ()

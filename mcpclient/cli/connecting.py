@@ -14,12 +14,9 @@ from ..client.answers.answerers import Elicitation
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
-from ..lazy import asking as asking_module
-from ..lazy import auth as login
-from ..lazy import rights
 from ..net.network_options import Negotiate
 from .command import Server
-from .main import is_terminal
+from .output import is_terminal
 from .parsing import NEEDED, STARTED_HERE, URL_SCHEMES, check_logs, spelled
 from .screen import Screen
 
@@ -89,7 +86,9 @@ def client_options(
 
     @lru_cache(maxsize=1)  # made, and imported, with the first question
     def asking() -> Asking:
-        return asking_module.Asking(screen, options.elicit, model=options.model, server=server)
+        from .asking import Asking
+
+        return Asking(screen, options.elicit, model=options.model, server=server)
 
     return {**merged, **answers_of(asking, options), **others}
 
@@ -116,8 +115,10 @@ def _sandbox(server: Server, options: argparse.Namespace) -> Sandbox | None:
                     "Without --sandbox the server has all of your rights."
                 )
         return None
-    given = rights.Sandbox(read, write, options.allow_network)
-    return given if own is None else rights.Sandbox.of(own) | given
+    from ..sandbox.rights import Sandbox
+
+    given = Sandbox(read, write, options.allow_network)
+    return given if own is None else Sandbox.of(own) | given
 
 
 def with_options(
@@ -156,7 +157,9 @@ def _login(
     named = [name.lower() for name in (*dict(options.header), *own)]
     if "authorization" in named or server.options.get("auth") is not None:
         return None
-    return login.login_for(target, screen, show_login)
+    from .auth import login_for
+
+    return login_for(target, screen, show_login)
 
 
 def _check(server: Server, options: argparse.Namespace) -> None:

@@ -28,15 +28,12 @@ from ..errors import (
 )
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import Url, parse_url
-from ..lazy import cli_configured as configured
-from ..lazy import rights
-from ..lazy import schema as json_schema
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from .command import Answer, LocalCommand, Server
+from .commands import PROTOCOL_ERROR
 from .connecting import client_for
 from .layout import Style, fill, one_line
-from .main import PROTOCOL_ERROR
 from .parsing import is_named, only_server
 from .running import exit_code, text_and_hint
 from .screen import Screen
@@ -150,13 +147,15 @@ def _found(find: Callable[[], Server]) -> Server | McpError:
 
 async def _examine_all(screen: Screen, options: argparse.Namespace) -> Answer:
     """Check every configured server; disabled or unapproved ones are not started."""
-    config = configured.load(options.config, otherwise=_NONE)
+    from .configured import load, server_of, shown_target
+
+    config = load(options.config, otherwise=_NONE)
     for problem in config.problems:
         screen.say(str(problem))
     found = {}
     for name, server in config.servers.items():
-        target = configured.shown_target(server)
-        admitted = _found(partial(configured.server_of, server, config))
+        target = shown_target(server)
+        admitted = _found(partial(server_of, server, config))
         found[name] = await _examined(admitted, screen, options, target)
     bold = screen.style.bold
     texts = [f"{bold(one_line(name))}\n{each.text}" for name, each in found.items()]
@@ -237,7 +236,9 @@ def _sandbox_check(server: Server) -> Iterator[Check]:
     if own is not None:
         yield Check("sandbox", "ok", escape_line(str(own)))
         return
-    needed = rights.Sandbox.for_command(command)
+    from ..sandbox.rights import Sandbox
+
+    needed = Sandbox.for_command(command)
     words = ["--sandbox", *(f"--allow-write {shlex.quote(str(path))}" for path in needed.write)]
     words += ["--allow-network"] if needed.network else []
     said = f"none; it is likely to run with {' '.join(words)}"
@@ -295,8 +296,10 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
         return "" if key == "outputSchema" else "it is missing"
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return 'its type is not "object"'
+    from ..protocol.schema import compile_schema
+
     try:
-        json_schema.compile_schema(schema, clock=steady_seconds)
+        compile_schema(schema, clock=steady_seconds)
     except McpError as error:
         return str(error)
     return ""

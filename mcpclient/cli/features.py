@@ -13,26 +13,28 @@ from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
 from ..client.events.callbacks import LOG_LEVELS
 from ..errors import ConnectionLost, McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..jsonrpc.messages import ErrorCode
-from ..lazy import files, limits, pathlib
 from ..net.paths import state_folder
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
 from . import arguments
 from .command import Answer, Command, LocalCommand, either, flag, option
+from .commands import FAILED
 from .connecting import client_for
 from .layout import MARKS, Style, definitions, fill, listing, one_line, table
-from .main import FAILED
 from .parsing import command_line, find_server
 from .render import contents, result_text, save_media
 from .screen import Screen
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @Command("info")
@@ -113,26 +115,28 @@ _MAX_REMEMBERED = 4 * 1024 * 1024
 
 def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     """Keep the tools of a server, so that shells can complete their names and arguments."""
+    from ..net.files import change_file
+
     content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
     with suppress(OSError):
         path = _memory_of(options)
         if path is not None:
-            files.change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
+            change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
 
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     """Return the tools that were last listed of the server that was named."""
+    from ..net.files import read_file
+
     try:
         path = _memory_of(options)
-        found = (
-            json.loads(files.read_file(path, limit=_MAX_REMEMBERED, private=True)) if path else ()
-        )
+        found = json.loads(read_file(path, limit=_MAX_REMEMBERED, private=True)) if path else ()
         return [Tool(raw) for raw in found if isinstance(raw, dict)]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
 
 
-def _memory_of(options: argparse.Namespace) -> pathlib.Path | None:
+def _memory_of(options: argparse.Namespace) -> Path | None:
     """Return the file for a server that was named. Raises `OSError` where the folder is gone."""
     if not options.named or options.named[0] == "--":
         return None
@@ -249,9 +253,11 @@ async def _checked(
 
 def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
     """Return a result as it is shown, after its warnings; its media are saved to ``output``."""
+    from ..adapters.limits import token_warning
+
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
-    for warning in (*result.warnings, limits.token_warning(result.text)):
+    for warning in (*result.warnings, token_warning(result.text)):
         if warning is not None:
             screen.say(f"warning: {warning}")
     if output is not None and not result.is_error:

@@ -22,12 +22,10 @@ from .. import errors
 from ..client.connection import client_options
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
-from ..lazy import cli_configured as configured
-from ..lazy import features, session_sockets
 from ..suggestions import there_are, there_is_no
 from .command import Answer, AnyCommand, LocalCommand
+from .commands import COMMANDS, command_named
 from .layout import definitions, fill
-from .main import COMMANDS, command_named
 from .parsing import help_text, parser_of
 from .screen import Screen
 from .shell.words import argument_candidates, typing_at
@@ -270,14 +268,19 @@ def _words_of(
         if command.name == "help":
             yield from (*CHAPTERS, *COMMANDS)
         if command.takes_server or command.name in ("remove", "lock"):
-            yield from (f"@{name}" for name in session_sockets.session_names(os.environ))
-            names = configured.load(options.config).servers
+            from ..net.session_sockets import session_names
+            from .configured import load
+
+            yield from (f"@{name}" for name in session_names(os.environ))
+            names = load(options.config).servers
             yield from (name for name in names if not name.startswith("-"))
         return
     if command.name not in ("call", "tools"):
         return
     options.named = [words[0]]
-    known = {tool.name: tool for tool in features.remembered_tools(options)}
+    from .features import remembered_tools
+
+    known = {tool.name: tool for tool in remembered_tools(options)}
     if len(words) == 1:
         yield from known
     elif command.name == "call" and words[1] in known:

@@ -12,12 +12,10 @@ import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache
-from importlib import import_module
 from typing import Any, NoReturn
 
 from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
-from ..lazy import chained_log, redaction, shutil, suggestions
 from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
 from ..net.recorder import open_trace
@@ -34,8 +32,9 @@ from .command import (
     pair,
     repeated,
 )
+from .commands import COMMANDS, command_named
 from .layout import definitions, fill
-from .main import COMMANDS, columns_of, command_named
+from .output import columns_of
 from .render import writing
 
 _COLUMNS, _MAX_WIDTH = 80, 100  # of help in a pipe, and at most
@@ -155,7 +154,9 @@ def _command_of(words: Sequence[str], *, has_more: bool = False) -> AnyCommand:
         line = " ".join(["mcpclient", meant, *map(shlex.quote, words[1:]), *["-- …"] * has_more])
         raise UsageError(f"there is no command {name!r}; did you mean {line}?")
     otherwise = "mcpclient --help lists them"
-    raise UsageError(suggestions.there_is_no("command", name, COMMANDS, otherwise=otherwise))
+    from ..suggestions import there_is_no
+
+    raise UsageError(there_is_no("command", name, COMMANDS, otherwise=otherwise))
 
 
 @cache  # forks of a session inherit the parsers of their parent
@@ -234,8 +235,7 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
         return Server(options.server_command)
     first, options.words = words[0] if words else "", words[1:]
     if first.startswith("@"):
-        joined: Server = import_module(".sessions", __package__).joined(first[1:], options)
-        return joined
+        return _joined(first, options)
     in_bundle = is_bundle(first)  # whose command the user has not seen yet, and so not agreed to
     names_itself = not in_bundle and _names_itself(first)
     is_there = options.config is None and os.path.exists(first)
@@ -251,7 +251,8 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
         error = UsageError(f"which server? {first!r} is not a URL that a server may have")
         raise error.advise(f"Give a URL that begins with {schemes}")
     # Files are read, and the user is asked, only to look up a name.
-    configured = import_module(".configured", __package__).configured
+    from .configured import configured
+
     line = shlex.join(["mcpclient", options.command, "--", *words]) if is_program(first) else ""
     server: Server
     name, path = (bundle_name(first), first) if in_bundle else (first, options.config)
@@ -263,13 +264,25 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     return server
 
 
+def _joined(name: str, options: argparse.Namespace) -> Server:
+    """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
+    from ..sessions.host import SessionTransport
+
+    for each in NEEDED:
+        if getattr(options, each):
+            raise UsageError(f"{spelled(each)} is for mcpclient open: {name} is open already")
+    return Server(SessionTransport(name[1:]), {"name": name})
+
+
 def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
     """Return the line of another command for the server that was named, to be copied and run.
 
     A server whose words may hold a secret is not named in it.
     """
+    from ..recording.redaction import Redactor
+
     named = options.named
-    if not named or redaction.Redactor().text(shlex.join(named)) != shlex.join(named):
+    if not named or Redactor().text(shlex.join(named)) != shlex.join(named):
         named = ["SERVER"]
     server, program = ([], named) if named[0] == "--" else (named, [])
     config = ["--config", options.config] if options.config else []
@@ -298,7 +311,11 @@ def name_server(hint: str, options: argparse.Namespace, server: Server | None) -
 
 def is_program(word: str) -> bool:
     """Whether a word is a program that starts servers, or that is found in PATH."""
-    return word in _STARTERS or (word[:1].isalpha() and shutil.which(word) is not None)
+    if word in _STARTERS or not word[:1].isalpha():
+        return word in _STARTERS
+    import shutil
+
+    return shutil.which(word) is not None
 
 
 def is_named(options: argparse.Namespace) -> bool:
@@ -327,6 +344,8 @@ def _program(command: str) -> list[str]:
         words = shlex.split(command, posix=sys.platform != "win32")
     except ValueError as error:
         raise UsageError(f"--model {command!r}: {error}") from None
+    import shutil
+
     if not words or shutil.which(words[0]) is None:
         raise UsageError(f"--model: there is no program {words[0] if words else ''!r}")
     return words
@@ -393,5 +412,7 @@ def check_logs(trace: str | None, audit: str | None = None) -> None:
         with writing(trace, "the trace"):
             open_trace(trace).close()
     if audit is not None:
+        from ..net.chained_log import open_log
+
         with writing(audit, "the audit log"):
-            os.close(chained_log.open_log(audit))
+            os.close(open_log(audit))

@@ -24,7 +24,6 @@ from typing import Any
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
-from ..lazy import files
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
@@ -210,9 +209,11 @@ def save_media(result: CallToolResult, path: str) -> list[str]:
         raise UsageError("the result contains no image, sound or file to save")
     stem, ending = os.path.splitext(path)
     paths = [path, *(f"{stem}-{number}{ending}" for number in range(2, len(pieces) + 1))]
+    from ..net.files import write_file
+
     for name, data in zip(paths, pieces):
         with writing(name):
-            files.write_file(name, data)
+            write_file(name, data)
     return paths
 
 

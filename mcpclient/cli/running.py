@@ -26,12 +26,9 @@ from ..errors import (
 )
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
-from ..lazy import hints
 from ..net.futures import Termination, cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request
-from .connecting import client_for
-from .layout import Style, fill
-from .main import (
+from .commands import (
     CANCELLED,
     NEEDS_AUTH,
     NO_CONNECTION,
@@ -40,6 +37,8 @@ from .main import (
     TIMEOUT,
     USAGE,
 )
+from .connecting import client_for
+from .layout import Style, fill
 from .parsing import name_server, own_words, understand
 from .screen import LogLines, Screen
 
@@ -59,7 +58,9 @@ def run(words: list[str]) -> int:
             return asyncio.run(_perform(work, screen, as_json=request.options.json))
     except McpError as error:
         if request is not None:
-            hint = hints.hint_for(error, hints.SHELL)
+            from ..hints import SHELL, hint_for
+
+            hint = hint_for(error, SHELL)
             error.advise(name_server(hint, request.options, getattr(request, "server", None)))
         if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
             text = error_text(error, stderr_was_shown="--quiet" not in words)
@@ -184,16 +185,20 @@ def shown_error(text: str, style: Style) -> str:
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
     """Return the message and the hint of an error; the hint is "" if the message contains it."""
+    from ..hints import SHELL, hint_for
+
     text = str(error)
     if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
-    return text, hints.hint_for(error, hints.SHELL)
+    return text, hint_for(error, SHELL)
 
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
+    from ..hints import SHELL, hint_for
+
     fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
-    hint = hints.hint_for(error, hints.SHELL)
+    hint = hint_for(error, SHELL)
     said = {"hint": hint, "cure": hint} if isinstance(error, McpError) else {}
     return {"type": type(error).__name__, "text": str(error), **said, **fields}
 

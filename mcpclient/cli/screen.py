@@ -15,7 +15,7 @@ from ..framing.escaping import escape
 from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
 from .layout import Style, fill, one_line, shorten, width_of
-from .main import columns_of, is_terminal, write_to
+from .output import columns_of, is_terminal, write_to
 from .render import pictures_of, pretty_json
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, flag, option
+from .commands import FAILED, USAGE
 from .configured import load, none_configured, shown_target
 from .layout import Style, listing, one_line, table
-from .main import FAILED, USAGE
 from .render import writing
 from .running import text_and_hint
 from .screen import Screen

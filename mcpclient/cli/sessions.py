@@ -25,26 +25,18 @@ from .configured import load
 from .connecting import client_for
 from .layout import table
 from .main import main
-from .parsing import NEEDED, find_server, spelled, understand
+from .parsing import find_server, understand
 from .screen import Screen
 
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes, without the last line
 _WORDS = "MCPCLIENT_SESSION"  # the variable of a session's process
 _SHOWN = ("server", "version", "since", "callers", "process")
-# Modules that commands import lazily, and the helper before it forks.
+# Modules that commands import when they need them, and the helper before it forks.
 _WARMED = (
     *(".features", ".running", ".asking", "..adapters.limits"),
     *("..protocol.schema", "..formats.uri_template", "..client.feed", "..client.typed_results"),
 )
-
-
-def joined(name: str, options: argparse.Namespace) -> Server:
-    """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
-    for each in NEEDED:
-        if getattr(options, each):
-            raise UsageError(f"{spelled(each)} is for mcpclient open: @{name} is open already")
-    return Server(SessionTransport(name), {"name": f"@{name}"})
 
 
 @LocalCommand(

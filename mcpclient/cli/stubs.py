@@ -15,9 +15,9 @@ from ..net.files import read_file, write_file
 from ..recording.secrets import is_secret_name
 from ..stubs.stubs import Offer, stubs_for
 from .command import Answer, LocalCommand, Server, flag, option
+from .commands import FAILED
 from .connecting import client_for
 from .features import templates_of
-from .main import FAILED
 from .parsing import only_server
 from .render import reading, writing
 from .screen import Screen

@@ -1,12 +1,11 @@
 """The parts of this package that a copy can have. Every copy has this module.
 
-A part is named by the modules it begins at; what they import comes with them. A module that another
-one imports only when it is needed (see `lazy`) may be left out with its part.
+A part is named by the modules it begins at; their imports come with them. A module that another
+one imports inside a function may be left out with its part.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import NamedTuple
 
 
@@ -107,10 +106,6 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 """Modules that come with a combination of parts."""
 
 
-# Modules of the standard library that some Pythons are built without.
-_OPTIONAL = frozenset({"ssl", "ctypes", "zlib", "sqlite3", "readline"})
-
-
 def parts_of(module: str) -> tuple[str, ...]:
     """Return the parts that a module of this package needs, by its dotted name in it."""
     if module in TOGETHER:
@@ -122,18 +117,3 @@ def parts_of(module: str) -> tuple[str, ...]:
             if is_in and len(root) > length:
                 found, length = name, len(root)
     return (found,)
-
-
-def missing_part(error: ModuleNotFoundError, package: str) -> Exception | None:
-    """Return the error for a module that this copy was made without; None for another one."""
-    name = error.name or ""
-    if name.lstrip("_") in _OPTIONAL:
-        text = f"this Python was built without {name.lstrip('_')}, which this needs"
-    elif name.startswith(f"{package}."):
-        needed = parts_of(name[len(package) + 1 :])
-        without, chosen = " and ".join(needed), ",".join(needed)
-        text = f"this copy was made without {without}; make it again with --with {chosen}"
-    else:
-        return None
-    usage_error: type[Exception] = import_module(f"{package}.errors").UsageError
-    return usage_error(text)

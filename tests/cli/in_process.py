@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpclient import Client, Receiver, Transport
 from mcpclient.cli.command import DECLARED, Answer, Command
-from mcpclient.cli.main import command_named
+from mcpclient.cli.commands import command_named
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.protocol.outgoing import Outgoing

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from mcpclient.cli.commands import COMMANDS, command_named
 from mcpclient.cli.features import remember
-from mcpclient.cli.main import COMMANDS, command_named, main
+from mcpclient.cli.main import main
 from mcpclient.cli.parsing import parser_of
 from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool

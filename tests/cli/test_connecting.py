@@ -13,8 +13,8 @@ import pytest
 
 from mcpclient import Client, Negotiate, OAuth, UsageError
 from mcpclient.cli.command import Server
+from mcpclient.cli.commands import command_named
 from mcpclient.cli.connecting import client_for
-from mcpclient.cli.main import command_named
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.entries.resolve import HeadersHelper

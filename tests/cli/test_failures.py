@@ -28,8 +28,7 @@ from mcpclient import (
     SessionExpired,
     UsageError,
 )
-from mcpclient.cli import main as commands
-from mcpclient.cli import running
+from mcpclient.cli import commands, running
 from mcpclient.cli.help import chapter
 from mcpclient.cli.running import error_as_json, error_text, exit_code
 from mcpclient.cli.screen import Screen

@@ -10,8 +10,8 @@ import pytest
 
 import mcpclient
 from mcpclient.cli.command import LocalCommand
+from mcpclient.cli.commands import command_named
 from mcpclient.cli.help import CHAPTERS, chapter, laid_out
-from mcpclient.cli.main import command_named
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 

@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+import mcpclient
 from mcpclient import __version__
-from mcpclient.cli.main import COMMANDS, main
+from mcpclient.cli.commands import COMMANDS
+from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
 from tests.cli.odd_servers import BANNER_FIRST
@@ -197,10 +199,12 @@ def test_ctrl_c_cancels_the_call_and_says_so(as_json: bool) -> None:
 def test_ctrl_c_while_it_is_still_starting(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-3: the exit code, and no traceback of an import."""
 
-    def interrupt(name: str, package: str) -> None:
-        raise KeyboardInterrupt
+    class Interrupting:
+        def find_spec(self, *names: object) -> None:
+            raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules[main.__module__], "import_module", interrupt)
+    monkeypatch.delitem(sys.modules, f"{mcpclient.__name__}.cli.running", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting()])
     assert main(["tools", "x"]) == 130
 
 

@@ -17,7 +17,7 @@ import pytest
 from mcpclient import Progress
 from mcpclient.cli import screen as module
 from mcpclient.cli.layout import Style
-from mcpclient.cli.main import columns_of, is_terminal, write_to
+from mcpclient.cli.output import columns_of, is_terminal, write_to
 from mcpclient.cli.screen import LogLines, Screen, ScreenTerminal, StatusLine
 from mcpclient.errors import UsageError
 from tests.cli.in_process import Terminal

@@ -17,7 +17,8 @@ from ...manager.server import Server
 from ...manager.tools import ManagedTool
 from ...protocol.types import Prompt, Resource, Tool
 from ...suggestions import did_you_mean, there_are, there_is_no
-from .. import features, main
+from .. import commands as outside
+from .. import features
 from ..arguments import checked_arguments, example_words, parse_arguments, unchecked_arguments
 from ..command import Answer, Command
 from ..configured import split_name
@@ -249,7 +250,7 @@ async def _use(session: Session, words: Sequence[Word]) -> Answer:
 )
 async def _expect(session: Session, words: Sequence[Word]) -> Answer:
     failure = unmet(words, session.last_result)
-    return Answer(text=failure or "", exit_code=0 if failure is None else main.FAILED)
+    return Answer(text=failure or "", exit_code=0 if failure is None else outside.FAILED)
 
 
 @_builtin("jobs", "list the calls in the background")
@@ -322,7 +323,7 @@ async def _call(session: Session, words: Sequence[Word]) -> Answer:
 
 
 async def _ask(session: Session, name: str, words: Sequence[Word]) -> Answer:
-    command = main.command_named(name)
+    command = outside.command_named(name)
     assert isinstance(command, Command)
     texts = [word.text for word in words]
     if not {"-h", "--help"}.isdisjoint(texts):
@@ -338,9 +339,9 @@ async def _ask(session: Session, name: str, words: Sequence[Word]) -> Answer:
 
 def _as_outside(name: str) -> None:
     """Declare a command of the command line, about the server in use."""
-    command = main.command_named(name)
+    command = outside.command_named(name)
     assert isinstance(command, Command)
-    declare = _builtin(f"{name} {command.usage}".rstrip(), main.COMMANDS[name])
+    declare = _builtin(f"{name} {command.usage}".rstrip(), outside.COMMANDS[name])
     declare(lambda session, words: _ask(session, name, words))
 
 

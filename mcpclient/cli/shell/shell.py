@@ -19,10 +19,10 @@ from ...net.paths import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..command import Answer, LocalCommand, flag
+from ..commands import CANCELLED, FAILED
 from ..configured import load
 from ..connecting import answers_of, with_options
 from ..layout import one_line
-from ..main import CANCELLED, FAILED
 from ..parsing import is_named, only_server
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen

@@ -1,0 +1,66 @@
+"""The standard streams, which may be closed, full, missing, or of another encoding."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+
+TYPE_CHECKING = False  # see mcpclient/__init__.py
+if TYPE_CHECKING:
+    from typing import TextIO
+
+USUAL_COLUMNS = 80
+"""Of a terminal that does not report its width."""
+
+
+def write_to(stream: TextIO | None, content: str | bytes) -> str | None:
+    """Write text, or bytes unchanged, and flush. Return None, or the reason of a failure.
+
+    Characters that the encoding lacks are escaped. A closed pipe (``| head``) is not a failure.
+    """
+    if stream is None:
+        return "it is closed"
+    try:
+        if isinstance(content, bytes):
+            stream.flush()
+            stream.buffer.write(content)
+        else:
+            encoding = stream.encoding or "utf-8"
+            stream.write(content.encode(encoding, "backslashreplace").decode(encoding))
+        stream.flush()
+    except ValueError:  # Python's word for a stream that was closed
+        return "it is closed"
+    except OSError as error:
+        # The descriptor itself is replaced, since Python flushes its streams once more at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        # Windows reports EINVAL for a pipe whose other end is closed.
+        is_pipe = sys.platform == "win32" and error.errno == errno.EINVAL
+        is_reader_gone = is_pipe or isinstance(error, BrokenPipeError)
+        return None if is_reader_gone else error.strerror or str(error)
+    return None
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether the stream is a terminal; False if it is closed."""
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False
+
+
+def columns_of(stream: TextIO | None) -> int | None:
+    """Return the current width of a terminal, or ``COLUMNS`` if set; None for other streams."""
+    if not is_terminal(stream):
+        return None
+    assert stream is not None
+    try:
+        return int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        pass
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or USUAL_COLUMNS
+    except (OSError, ValueError):
+        return USUAL_COLUMNS
