@@ -5,9 +5,6 @@ from __future__ import annotations
 import atexit
 import gc
 import sys
-from importlib import import_module
-
-_PACKAGE = __spec__.parent if __spec__ is not None else "mcpclient"
 
 # The commands that a session's process can run; others edit lines or serve a page.
 _QUICK = (
@@ -21,29 +18,34 @@ def main() -> int:
 
     A command for a running session runs in its process, so this one imports next to nothing.
     """
-    if sys.argv[1:2] and sys.argv[1] in _QUICK and any(word[:1] == "@" for word in sys.argv[2:]):
-        try:
-            front = import_module(".net.session_front", _PACKAGE)
-            in_session: int | None = front.run_in_session(sys.argv[1:])
-            if in_session is not None:
-                return in_session
-        except ModuleNotFoundError:  # vendored without sessions
-            pass
-    if hasattr(gc, "freeze"):  # else it is not CPython
-        # Collections find nothing while modules are imported, nor at the end, and would take a
-        # tenth of a short command. So many new objects take a few megabytes.
-        gc.set_threshold(20_000)
-        atexit.register(gc.freeze)
-    wanted = ".vendoring.manifest" if sys.argv[1:] == ["verify"] else ".cli.main"
     try:
-        code: int = import_module(".lazy", _PACKAGE).import_part(wanted, _PACKAGE).main()
+        if sys.argv[1:] == ["verify"]:
+            from .vendoring.manifest import main as verify
+
+            return verify()
+        is_of_session = any(word[:1] == "@" for word in sys.argv[2:])
+        if is_of_session and sys.argv[1] in _QUICK:
+            from .net.session_front import run_in_session
+
+            code = run_in_session(sys.argv[1:])
+            if code is not None:
+                return code
+        if hasattr(gc, "freeze"):  # else it is not CPython
+            # Collections find nothing while modules are imported, nor at the end, and would take
+            # a tenth of a short command. So many new objects take a few megabytes.
+            gc.set_threshold(20_000)
+            atexit.register(gc.freeze)
+        from .cli.main import main as run
+
+        return run()
     except Exception as error:
+        from .errors import UsageError
+
         # The exceptions are loaded for one, since they take longer than all of ``--version``.
-        if not isinstance(error, import_module(".errors", _PACKAGE).UsageError):
+        if not isinstance(error, UsageError):
             raise
         print(f"error: {error}", file=sys.stderr)
         return 2
-    return code
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ pytestmark = pytest.mark.slow
 
 PACKAGE = Path(__file__).parent.parent / "mcpclient"
 
-# A module imports only from lower floors, or from its own folder.
+# A module imports only from lower floors, or from its own folder, also inside a function.
 FLOORS = {
     "typing_compat": -1,  # names of typing that the oldest Python lacks
-    "lazy": -2,  # modules that are imported when first used
+    "version": -2,  # of this package
     "hints": -1,  # what to do next about each kind of error
     "display": -1,  # what messages show of commands and URLs
     "suggestions": -1,  # what was meant by a name that does not exist
@@ -58,7 +58,7 @@ FLOORS = {
     "vendoring": 1,  # copies of this package, for other projects
     "cli": 14,
     "__main__": 15,  # the door to the cli
-    "": 16,  # the lazy root: its names come from every floor
+    "": 16,  # the root: its names come from every floor
 }
 
 # Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
@@ -76,9 +76,6 @@ ROOMS = {
 
 # Text alone, on no floor's business: it imports nothing of ours.
 LEAVES = {"framing.escaping"}
-
-# What any floor may take from the root, because the root imports nothing to define it.
-ROOT_CONSTANTS = {"__version__"}
 
 # These decide without acting, so that the whole protocol is tested without sockets and sleeps.
 PURE = {
@@ -160,40 +157,43 @@ METHOD = re.compile(
 # One module says where annotations find what the oldest Python's typing lacks.
 NEW_TYPING = ("typing_compat", "typing_extensions")
 
-# What is imported by name from a higher floor has a type all the same.
-TYPES_FROM_ABOVE = {
-    ("client.client", "adapters.toolbox"),
-    ("client.client", "adapters.model_api"),
-    ("client.answers.answerers", "adapters.openai_chat"),
-    ("manager.manager", "adapters.toolbox"),
-    ("manager.manager", "adapters.model_api"),
-    ("adapters.toolbox", "code"),
-    ("adapters.toolbox", "code.toolset"),
+# The few imports from a higher floor, inside a function or for annotations, and their reasons.
+_METHOD = "client.toolbox(…) and manager.toolbox(…) are how a toolbox is made"
+_MODEL = "SamplingModel speaks chat completions, which the toolboxes speak as well"
+_CODE = "toolbox(…, code=CodeMode()) runs code that calls the toolbox"
+FROM_ABOVE = {
+    ("client.client", "adapters.toolbox"): _METHOD,
+    ("client.client", "adapters.model_api"): _METHOD,
+    ("manager.manager", "adapters.toolbox"): _METHOD,
+    ("manager.manager", "adapters.model_api"): _METHOD,
+    ("client.answers.answerers", "adapters"): _MODEL,
+    ("client.answers.answerers", "adapters.openai_chat"): _MODEL,
+    ("adapters.toolbox", "code.toolset"): _CODE,
 }
 
+# Two modules that import each other, the first one inside a function.
+CIRCLES = {("sync.client", "sync.toolbox"): "a blocking client makes a toolbox of its own kind"}
+
 # Importing by name would go around every rule of this file, so few may do it.
-ONLY_BY_NAME = {"importlib": "only the lazy root imports by name"}
+ONLY_BY_NAME = {"importlib": "only a table of modules is imported by name"}
 MAY_IMPORT_BY_NAME = {
-    "",
-    "__main__",  # the command line, which a copy may lack
-    "vendoring.parts",  # the errors, once a module is missing
+    "",  # the public names
+    "sync",  # the public names of the twin
+    "cli.commands",  # the one command that is asked for
+    "cli.sessions",  # modules that commands import when they need them, before a fork does
     "vendoring.copying",  # importlib.resources: the files of this package, also in an archive
-    "lazy",  # what is imported for types as well, and so is held to these rules
     "code.program",  # asyncio, for code that awaits: it takes twice the start
-    "cli.main",  # cli.running, and the one command that is asked for
-    "cli.sessions",  # modules that commands import late, before a fork needs them
-    "cli.parsing",  # cli.configured: for names of configured servers only
     "transports.inprocess",  # the package that a server object is from
     "telemetry",  # OpenTelemetry's API, where it is installed
-    "sync.client",  # sync.toolbox: for those who talk to a model
 }
 
 
 def floor_violations(imports: list[Import]) -> Iterator[str]:
     for found in imports:
-        if not found.internal or (found.name in ROOT_CONSTANTS and not found.target):
+        if not found.internal:
             continue
-        if found.for_types and (found.importer, found.target) in TYPES_FROM_ABOVE:
+        is_late = found.for_types or found.in_function
+        if is_late and (found.importer, found.target) in FROM_ABOVE:
             continue
         if f"{found.target}.{found.name}".rstrip(".") in LEAVES or found.target in LEAVES:
             continue
@@ -216,12 +216,6 @@ def third_party_violations(imports: list[Import]) -> Iterator[str]:
             continue  # only pytest imports this module
         if not found.internal and found.target.partition(".")[0] not in known:
             yield f"{found}: neither relative nor the standard library"
-
-
-def function_level_violations(imports: list[Import]) -> Iterator[str]:
-    for found in imports:
-        if found.in_function and found.importer:
-            yield f"{found}: inside a function; only the lazy root does that"
 
 
 def library_violations(imports: list[Import]) -> Iterator[str]:
@@ -270,9 +264,9 @@ def _room(module: str) -> str:
 def cycle_violations(imports: list[Import]) -> Iterator[str]:
     graph: dict[str, set[str]] = {}
     for found in imports:
-        # A class that annotations name is imported by nobody; a module there is imported on demand.
-        is_annotation = found.for_types and found.name != ""
-        if found.internal and found.importer and found.target and not is_annotation:
+        is_allowed = found.in_function and (found.importer, found.target) in CIRCLES
+        is_executed = found.internal and not found.for_types and not is_allowed
+        if is_executed and found.importer and found.target:
             graph.setdefault(found.importer, set()).add(found.target)
     try:
         TopologicalSorter(graph).prepare()
@@ -287,7 +281,6 @@ def _folder(module: str) -> str:
 RULES: list[Callable[[list[Import]], Iterator[str]]] = [
     floor_violations,
     third_party_violations,
-    function_level_violations,
     library_violations,
     era_violations,
     room_violations,
@@ -396,6 +389,7 @@ def violations(sources: Mapping[str, str]) -> list[str]:
 SCENE = {
     "": "",
     "errors": "",
+    "version": "",
     "framing": "",
     "framing.sse": "",
     "protocol": "",
@@ -433,11 +427,15 @@ FAULTY = {
         "nor the standard library",
     ),
     "own absolute name": ("net", "from mcpclient.errors import McpError", "neither relative"),
-    "function level": ("net", "def f():\n    import json", "inside a function"),
+    "function level": (
+        "net.http",
+        "def f():\n    from ..client.client import Client",
+        "not below floor 5",
+    ),
     "method level": (
         "net.http",
-        "class C:\n    async def f(self):\n        if self:\n            from .. import errors",
-        "inside a function",
+        "class C:\n    async def f(self):\n        if self:\n            import httpx",
+        "nor the standard library",
     ),
     "a clock": ("protocol.caching", "import time", "reads the clock"),
     "asyncio part": ("jsonrpc.correlator", "import asyncio.tasks", "belongs to the shell"),
@@ -488,7 +486,7 @@ FAULTY = {
         "from .login.storage import FileStore",
         "room net.login is not below room net",
     ),
-    "by name": ("client.connect", "from importlib import import_module", "only the lazy root"),
+    "by name": ("client.connect", "from importlib import import_module", "only a table of modules"),
 }
 
 
@@ -503,6 +501,12 @@ def test_a_cycle_is_seen() -> None:
     found = violations({"client.a": "from . import b", "client.b": "from .a import x"})
     assert len(found) == 1
     assert "import cycle: client.a" in found[0]
+
+
+def test_a_cycle_through_a_function_is_seen() -> None:
+    inner = "def f():\n    from . import b"
+    (found,) = violations({"client.a": inner, "client.b": "from .a import x"})
+    assert "import cycle: client.a" in found
 
 
 def test_a_class_for_annotations_makes_no_cycle() -> None:
@@ -520,7 +524,11 @@ SOUND = {
     "a lower floor": ("client.client", "from ..framing.sse import Decoder"),
     "its own folder": ("framing.reader", "from .sse import Decoder"),
     "its own package": ("framing", "from .sse import Decoder"),
-    "the version": ("client.client", "from .. import __version__"),
+    "the version": ("client.client", "from ..version import __version__"),
+    "a module that is needed now and then": (
+        "client.client",
+        "def f():\n    from ..framing.sse import Decoder",
+    ),
     "a newer typing": (
         "typing_compat",
         "if TYPE_CHECKING:\n    from typing_extensions import Unpack",
@@ -532,7 +540,7 @@ SOUND = {
     "a method's name in a text": ("net", "REASON = 'tools/call was refused'"),
     "randomness": ("framing.sse", "from os import urandom"),
     "the pure part of urllib": ("auth.flow", "from urllib.parse import urlsplit"),
-    "the lazy root": ("", "import importlib\ndef __getattr__(name):\n    from . import errors"),
+    "the root": ("", "import importlib\ndef __getattr__(name):\n    from . import errors"),
 }
 
 

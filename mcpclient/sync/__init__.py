@@ -14,7 +14,7 @@ which ``python -m tests.tools.sync_stub`` writes.
 
 from __future__ import annotations
 
-from ..lazy import import_part
+from importlib import import_module
 
 # The public names of each module, which is imported when one of them is first used.
 _MODULES = {
@@ -32,7 +32,7 @@ __all__ = sorted(_EXPORTS)  # noqa: PLE0605 - a list, computed
 def __getattr__(name: str) -> object:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_part(_EXPORTS[name], __name__), name)
+    value: object = getattr(import_module(_EXPORTS[name], __name__), name)
     globals()[name] = value
     return value
 

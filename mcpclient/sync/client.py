@@ -13,7 +13,6 @@ import functools
 import inspect
 import os
 from collections.abc import Collection, Coroutine
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
 from weakref import WeakSet
 
@@ -140,9 +139,9 @@ class Owned(Blocking):
 
         See `mcpclient.Toolbox`; ``approve`` may block. Raises what `list_tools` does.
         """
-        adapters = import_module(".toolbox", __package__)
-        made: Toolbox = adapters.Toolbox(self, provider, **options)
-        return made
+        from .toolbox import Toolbox
+
+        return Toolbox(self, provider, **options)
 
     async def _connected_first(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
         try:

@@ -6,25 +6,28 @@ import ast
 import hashlib
 import json
 import os
+import re
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from importlib import metadata, resources
 from importlib.util import resolve_name
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from .. import __version__
 from ..errors import UsageError
-from ..lazy import ON_DEMAND
 from ..suggestions import there_is_no
+from ..version import __version__
 from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
 
 _OWN = __name__.rpartition(".vendoring.")[0]
 _LICENCE = "LICENSE"
-# The functions that import a module when it is used.
-_ON_DEMAND = ("import_module", "import_part")
+_EMPTY = b'"""Left out of this copy."""\n'
+_RELATIVE_NAME = re.compile(r"(\.[a-z]\w*)+")
+
+When = Literal["always", "used", "never"]
+"""When an import is carried out: with its module, at a use, or never: it is for type checkers."""
 
 
 class Copied(NamedTuple):
@@ -42,7 +45,7 @@ class _Modules:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = dict(_package_files(resources.files(_OWN)))
         self._names = {_module_name(path): path for path in self.files if path.endswith(".py")}
-        self._imports: dict[str, list[tuple[bool, str]]] = {}
+        self._imports: dict[str, list[tuple[When, str]]] = {}
 
     def closure(self, parts: Collection[str]) -> tuple[set[str], set[str]]:
         """Return the parts and those that they need, and the paths of their files."""
@@ -74,20 +77,37 @@ class _Modules:
             reached.add(module)
             words = module.split(".")
             queue += [".".join(words[:length]) for length in range(len(words))]
-            for is_on_demand, name in self._imported(module):
-                if not is_on_demand or parts.issuperset(parts_of(name)):
+            for when, name in self._imported(module):
+                is_wanted = when == "used" and parts.issuperset(parts_of(name))
+                if when == "always" or is_wanted:
                     queue.append(name)
         return reached
 
-    def _imported(self, module: str) -> list[tuple[bool, str]]:
+    def _imported(self, module: str) -> list[tuple[When, str]]:
         if module not in self._imports:
             path, name = self._names[module], f"{_OWN}.{module}".rstrip(".")
             package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
-            self._imports[module] = [
-                (is_on_demand, resolve_name(written, package)[len(_OWN) + 1 :])
-                for is_on_demand, written in _imports_in(ast.parse(self.files[path]))
-            ]
+            found = list(_imports_in(ast.parse(self.files[path])))
+            if f"{path}i" in self.files:  # what type checkers read in its place
+                found += (
+                    ("never", name) for _, name in _imports_in(ast.parse(self.files[f"{path}i"]))
+                )
+            resolved = ((when, resolve_name(name, package)) for when, name in found)
+            self._imports[module] = [(when, name[len(_OWN) + 1 :]) for when, name in resolved]
         return self._imports[module]
+
+    def stand_ins(self, paths: Collection[str]) -> dict[str, bytes]:
+        """Return a module in place of each that a copy of ``paths`` imports and does not have."""
+        there = {_module_name(path) for path in paths if path.endswith(".py")}
+        imported = (name for module in there for _, name in self._imported(module))
+        missing = {name for name in imported if name in self._names} - there
+        folders = {name[:end] for name in missing for end in _ends(name)} - there
+        return {
+            f"{name.replace('.', '/')}{'/__init__' * (name in folders)}.py": (
+                _stand_in(name, name in folders) if name in missing else _EMPTY
+            )
+            for name in missing | folders
+        }
 
     def lines(self, paths: Collection[str]) -> int:
         return sum(self.files[path].count(b"\n") for path in paths if path.endswith(".py"))
@@ -102,23 +122,24 @@ class _Modules:
         return folder in modules
 
 
-def _imports_in(node: ast.AST) -> Iterator[tuple[bool, str]]:
-    """Yield the modules that code imports, as written, each with whether only when it is used."""
-    inner: Iterable[ast.AST] = ast.iter_child_nodes(node)
+def _imports_in(node: ast.AST, when: When = "always") -> Iterator[tuple[When, str]]:
+    """Yield the modules of this package that code imports, as written: relatively."""
+    inner: list[ast.AST] = list(ast.iter_child_nodes(node))
     if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
-        inner = node.orelse
+        for statement in node.body:
+            yield from _imports_in(statement, "never")
+        inner = [*node.orelse]
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        when = "used"
     elif isinstance(node, ast.ImportFrom) and node.level:
-        base = "." * node.level + (f"{node.module}." if node.module else "")
-        yield False, "." * node.level + (node.module or "")
-        for alias in node.names:
-            late = ON_DEMAND.get(alias.name, "") if node.module == "lazy" else ""
-            yield bool(late), "." * (node.level - 1) + late if late else base + alias.name
-    elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in _ON_DEMAND and node.args:
-        name = str(getattr(node.args[0], "value", ""))
-        if name.startswith("."):
-            yield True, name
+        package = "." * node.level + (node.module or "")
+        yield when, package
+        base = package if node.module is None else f"{package}."
+        yield from ((when, base + alias.name) for alias in node.names)
+    elif isinstance(node, ast.Constant) and _RELATIVE_NAME.fullmatch(str(node.value)):
+        yield "never", str(node.value)  # in a table of modules that are imported by name
     for each in inner:
-        yield from _imports_in(each)
+        yield from _imports_in(each, when)
 
 
 def _module_name(path: str) -> str:
@@ -169,7 +190,7 @@ def copy_package(
     modules = _Modules()
     chosen, paths = modules.closure(parts)
     contents = {path: modules.files[path] for path in sorted(paths)}
-    contents.update(_stand_ins(chosen))
+    contents.update(modules.stand_ins(paths))
     contents[_LICENCE] = _licence()
     names = tuple(name for name in PARTS if name in chosen)
     contents[PARTS_LIST] = _parts_list(target.name, names, contents)
@@ -216,17 +237,28 @@ def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
     return expected
 
 
-def _stand_ins(parts: Collection[str]) -> dict[str, bytes]:
-    """Return modules that raise an error in place of the public modules of omitted parts."""
-    return {
-        f"{name}.py": (
-            f'"""Left out of this copy."""\n\nfrom .errors import UsageError\n\n'
-            f'raise UsageError("this copy was made without {name}; '
-            f'make it again with --with {name}")\n'
-        ).encode()
-        for name in ("sync", "testing", "telemetry")
-        if name not in parts
-    }
+def _ends(name: str) -> Iterator[int]:
+    """Yield where the names of the packages end that a module is in."""
+    return (index for index, character in enumerate(name) if character == ".")
+
+
+def _stand_in(module: str, is_package: bool) -> bytes:
+    """Return a module that says which part is missing, and that type checkers accept."""
+    dots = "." * (module.count(".") + 1 + is_package)
+    needed = parts_of(module)
+    text = f"this copy was made without {' and '.join(needed)}"
+    return f'''"""Left out of this copy."""
+
+from typing import Any
+
+from {dots}errors import UsageError
+
+
+def __getattr__(name: str) -> Any: ...
+
+
+raise UsageError("{text}; make it again with --with {",".join(needed)}")
+'''.encode()
 
 
 def _package_files(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:

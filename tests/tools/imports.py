@@ -9,8 +9,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcpclient.lazy import ON_DEMAND
-
 
 @dataclass(frozen=True)
 class Import:
@@ -93,14 +91,12 @@ class _Reader:
                         for_types=for_types,
                     )
             elif isinstance(child, ast.ImportFrom):
-                yield from self._on_demand(child, in_function)
                 for target, internal, name in self._targets(child):
                     yield Import(
                         self._module, child.lineno, target, internal, name, in_function, for_types
                     )
             elif isinstance(child, ast.If) and _is_type_checking(child.test):
-                # The names in `lazy` count where they are used.
-                for statement in child.body if self._module != "lazy" else ():
+                for statement in child.body:
                     yield from self.read(ast.Module([statement], []), in_function, True)
                 for statement in child.orelse:
                     yield from self.read(ast.Module([statement], []), in_function, for_types)
@@ -108,21 +104,9 @@ class _Reader:
                 function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
                 yield from self.read(child, in_function or function, for_types)
 
-    def _on_demand(self, statement: ast.ImportFrom, in_function: bool) -> Iterator[Import]:
-        """Yield the modules behind the stand-ins that a statement takes from `lazy`."""
-        for alias in statement.names if statement.level and statement.module == "lazy" else ():
-            where = ON_DEMAND.get(alias.name)
-            if where is not None:
-                target, internal = where.lstrip("."), where.startswith(".")
-                yield Import(
-                    self._module, statement.lineno, target, internal, "", in_function, True
-                )
-
     def _targets(self, statement: ast.ImportFrom) -> Iterator[tuple[str, bool, str]]:
         """Yield (module, whether it is inside the package, name taken from it)."""
         for alias in statement.names:
-            if statement.level and statement.module == "lazy" and alias.name in ON_DEMAND:
-                continue
             if not statement.level:
                 yield statement.module or "", False, alias.name
                 continue

@@ -64,7 +64,6 @@ LEFT_OUT = (
     *(
         "tests/test_bandit.py",
         "tests/test_contributing.py",
-        "tests/test_lazy.py",
         "tests/vendoring",
         "tests/support",
     ),

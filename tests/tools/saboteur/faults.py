@@ -540,7 +540,7 @@ OTHERS = _faults(
             ),
         ],
         "client.answers.answerers": [
-            ("a root may climb", 'if ".." in parse.unquote(parts.path)', 'if ".." in parts.path'),
+            ("a root may climb", 'if ".." in unquote(parts.path)', 'if ".." in parts.path'),
             (
                 "what a visit set off goes on after the end",
                 "        self._tasks.cancel()",
@@ -558,8 +558,8 @@ OTHERS = _faults(
         "client.requests": [
             (
                 "raw requests go past the hooks",
-                "if (around or self._is_wrapped) and method in hooks.SUBJECTS:",
-                "if around and method in hooks.SUBJECTS:",
+                "if (around or self._is_wrapped) and method in SUBJECTS:",
+                "if around and method in SUBJECTS:",
             ),
             (
                 "calls made together miss the hooks given to them",
