@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Callable, NamedTuple
 
 from ...errors import UsageError
-from ...suggestions import there_is_no
 from .limits import Default
 
 
@@ -41,6 +40,8 @@ def check_names(given: Collection[str], known: Collection[str]) -> None:
     """Raise `UsageError` for an unknown option, with a suggestion."""
     for name in given:
         if name not in known:
+            from ...suggestions import there_is_no
+
             raise UsageError(there_is_no("option", name, known))
 
 
