@@ -15,6 +15,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import McpError, UsageError
@@ -45,6 +46,15 @@ def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
 def required_of(schema: Any) -> list[str]:
     """Return the names of the required arguments."""
     return strings_in(schema.get("required")) if isinstance(schema, Mapping) else []
+
+
+def needed_of(schema: Any) -> list[str]:
+    """Return the names of the arguments that must be given: the required ones without a default.
+
+    Generators of schemas (zod) call those with a default required, and the server fills them in.
+    """
+    properties = properties_of(schema)
+    return [name for name in required_of(schema) if "default" not in properties.get(name, ())]
 
 
 def alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
@@ -104,7 +114,7 @@ def type_of(schema: Any, root: Any) -> str:
 def signature(tool: Tool) -> str:
     """Return the usage of a tool, escaped: ``add a=number b=number [round=integer]``."""
     schema = tool.input_schema
-    needed = set(required_of(schema))
+    needed = set(needed_of(schema))
     words = [one_line(tool.name)]
     for name, each in properties_of(schema).items():
         word = f"{one_line(name)}={type_of(each, schema)}"
@@ -124,14 +134,23 @@ _OF_FORMATS = {"uri": "https://example.com", "email": "ada@example.com", "date":
 
 
 def example_words(tool: Tool) -> list[str]:
-    """Return an example call: the name of the tool, and its required arguments."""
+    """Return an example call: the name of the tool, and its required arguments.
+
+    They are one JSON object where a word would not be an argument, but an option or a file.
+    """
     schema = tool.input_schema
     properties = properties_of(schema)
-    words = [tool.name]
-    for name in required_of(schema):
-        value = _example(properties.get(name, {}), schema)
-        words.append(f"{name}={value if isinstance(value, str) else json.dumps(value)}")
-    return words
+    values = {name: _example(properties.get(name, {}), schema) for name in needed_of(schema)}
+    words = [
+        f"{name}={value if isinstance(value, str) else json.dumps(value)}"
+        for name, value in values.items()
+    ]
+    names_are_plain = not any(
+        name[:1] in "-@{" or name[-1:] == ":" or "=" in name for name in values
+    )
+    if not names_are_plain or any(str(value).startswith("@") for value in values.values()):
+        words = [json.dumps(values, ensure_ascii=False)]
+    return [tool.name, *words]
 
 
 def _example(schema: Mapping[str, Any], root: Any) -> Any:
@@ -330,7 +349,9 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
         arguments = {
             name: _value(name, value, properties.get(name), schema) for name, value in given.items()
         }
-        violations = violations_of(arguments, schema)
+        violations: Sequence[Violation] = ()
+        with suppress(RecursionError):  # a schema so deep is the server's matter
+            violations = violations_of(arguments, _without_defaulted(schema))
         if violations:
             raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
     except UsageError as error:
@@ -354,9 +375,24 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
         if hint or schema.get("additionalProperties") is False:
             known = hint or there_are(properties)
             raise UsageError(f"there is no argument {name!r}; {known}")
-    missing = [name for name in required_of(schema) if name not in given]
+    missing = [name for name in needed_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
+
+
+def _without_defaulted(schema: Any) -> Any:
+    """Return a schema in which no object requires a property that has a default."""
+    if isinstance(schema, list):
+        return [_without_defaulted(each) for each in schema]
+    if not isinstance(schema, Mapping):
+        return schema
+    found = {
+        key: value if key in ("default", "const", "enum") else _without_defaulted(value)
+        for key, value in schema.items()
+    }
+    if isinstance(schema.get("required"), list):
+        found["required"] = needed_of(schema)
+    return found
 
 
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:

@@ -17,8 +17,8 @@ NEEDS_AUTH = 4
 PROTOCOL_ERROR = 5
 TIMEOUT = 124
 CANCELLED = 130
-SIGNALLED = 128
-"""Plus the number of the signal that has ended a command: SIGTERM, SIGHUP."""
+TERMINATED = 143
+"""The command was ended by SIGTERM or SIGHUP, and has stopped its servers."""
 
 COMMANDS = {
     "info": "show the identity and the capabilities of the server",

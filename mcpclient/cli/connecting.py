@@ -34,6 +34,17 @@ _SAME = (
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
 
+REFUSING: dict[str, Any] = {
+    "elicitation": Elicitation(lambda request: False, lambda request: False),
+    "sampling": lambda request: None,
+    "roots": [],
+}
+"""The handlers of a command that only lists, and so is asked nothing.
+
+With them it declares all that any command can do, since servers offer more to clients that do more.
+"""
+
+
 def client_for(
     server: Server, options: argparse.Namespace, screen: Screen, **others: Any
 ) -> Client:

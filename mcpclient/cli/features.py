@@ -148,7 +148,7 @@ def _memory_of(options: argparse.Namespace) -> Path | None:
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:
     rows = []
     for tool in filter(lambda tool: tool.name, tools):
-        needed = arguments.required_of(tool.input_schema)
+        needed = arguments.needed_of(tool.input_schema)
         names = arguments.properties_of(tool.input_schema)
         given = " ".join(name if name in needed else f"[{name}]" for name in names)
         marks = [] if style.columns is None else [_mark(tool)]
@@ -186,7 +186,7 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
 
 def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
-    needed = arguments.required_of(schema)
+    needed = arguments.needed_of(schema)
     for name, each in arguments.properties_of(schema).items():
         default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
         kind = arguments.type_of(each, schema)

@@ -256,7 +256,9 @@ def _candidates(words: Sequence[str], word: str) -> Iterable[str]:
     if word.startswith("-"):
         return [option for action in parser._actions for option in action.option_strings]
     options, others = parser.parse_known_args([*words[1:]])
-    return _words_of(command, options, [*getattr(options, "words", ()), *others], word)
+    found = _words_of(command, options, [*getattr(options, "words", ()), *others], word)
+    # Names come from files and servers, and none of them may be taken for an option.
+    return (each for each in found if not each.startswith("-"))
 
 
 def _words_of(
@@ -272,8 +274,7 @@ def _words_of(
             from .configured import load
 
             yield from (f"@{name}" for name in session_names(os.environ))
-            names = load(options.config).servers
-            yield from (name for name in names if not name.startswith("-"))
+            yield from load(options.config).servers
         return
     if command.name not in ("call", "tools"):
         return

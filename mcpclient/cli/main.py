@@ -37,6 +37,7 @@ exit codes:
   5    the server refused the request, or broke the protocol
   124  timeout
   130  Ctrl-C
+  143  SIGTERM
 
 options:
   --help, --version; of each command --json, --debug and more

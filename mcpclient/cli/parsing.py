@@ -285,6 +285,8 @@ def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
     if not named or Redactor().text(shlex.join(named)) != shlex.join(named):
         named = ["SERVER"]
     server, program = ([], named) if named[0] == "--" else (named, [])
+    if words and words[0].startswith("-"):  # a name from a server that would be an option
+        server, words = [f"{(server or ['SERVER'])[0]}.{words[0]}"], words[1:]
     config = ["--config", options.config] if options.config else []
     return shlex.join(["mcpclient", command, *config, *server, *words, *program])
 

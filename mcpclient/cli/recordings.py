@@ -18,6 +18,7 @@ from ..net.files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalRequest, OuterCommand, Request, Server, flag, option
+from .commands import FAILED
 from .layout import one_line, table
 from .parsing import NEEDED
 from .render import reading
@@ -150,11 +151,15 @@ def _verified(path: str, head: str) -> Answer:
     lines += [f"note: {note}" for note in found.notes]
     lines.append(f"fault: {found.fault}" if found.fault else f"head: {found.head.hash}")
     raw = {**found._asdict(), "head": dict(zip(("number", "previous", "hash"), found.head))}
-    return Answer(raw, "\n".join(map(one_line, lines)), exit_code=1 if found.fault else 0)
+    return Answer(raw, "\n".join(map(one_line, lines)), exit_code=FAILED if found.fault else 0)
 
 
 def _shown(path: str, screen: Screen) -> Answer:
-    records = [line.record for line in read_log(path, rotated=False)]
-    rows = [tuple(str(each.get(name, "")) for name in _SHOWN) for each in records if each]
+    lines = list(read_log(path, rotated=False))
+    records = [line.record for line in lines if line.is_sound]
+    false = [line.place for line in lines if not line.is_sound]
+    for place in false:
+        screen.say(f"{place}: not shown: this line is incomplete, or was changed or inserted")
+    rows = [tuple(str(each.get(name, "")) for name in _SHOWN) for each in records]
     text = table([name.upper() for name in _SHOWN], rows, screen.style, "the log is empty")
-    return Answer({"lines": records}, text)
+    return Answer({"lines": records, "not_shown": false}, text)

@@ -33,7 +33,7 @@ from .commands import (
     NEEDS_AUTH,
     NO_CONNECTION,
     PROTOCOL_ERROR,
-    SIGNALLED,
+    TERMINATED,
     TIMEOUT,
     USAGE,
 )
@@ -89,8 +89,8 @@ async def _perform(work: Awaitable[Answer], screen: Screen, *, as_json: bool) ->
         answer = await work
         _show(answer, screen, as_json=as_json)
     except asyncio.CancelledError:
-        if termination.number:
-            return SIGNALLED + termination.number
+        if termination.requested:
+            return TERMINATED
         raise
     return answer.exit_code
 

@@ -21,6 +21,7 @@ from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, flag, option
 from .commands import FAILED, USAGE
 from .configured import load, none_configured, shown_target
+from .connecting import REFUSING
 from .layout import Style, listing, one_line, table
 from .render import writing
 from .running import text_and_hint
@@ -53,10 +54,13 @@ async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.no_connect:
         return _answer_servers(config, {}, screen.style)
     limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
-    manager = Manager(config.servers, reconnect=None, connect_timeout=limit, stderr="discard")
-    async with screen.status, manager:
+    async with screen.status, _manager(config.servers, connect_timeout=limit) as manager:
         found = {name: _status(server) for name, server in manager.servers.items()}
     return _answer_servers(config, found, screen.style)
+
+
+def _manager(servers: Config | Mapping[str, ServerConfig], **options: Any) -> Manager:
+    return Manager(servers, reconnect=None, stderr="discard", **REFUSING, **options)
 
 
 def _list_found(screen: Screen) -> Answer:
@@ -88,7 +92,7 @@ async def _find(screen: Screen, options: argparse.Namespace) -> Answer:
         raise UsageError("find needs words to look for")
     config = load(options.config, otherwise="no server is configured, so there is nothing to find")
     things: list[Tool] = []
-    async with screen.status, Manager(config, reconnect=None, stderr="discard") as manager:
+    async with screen.status, _manager(config) as manager:
         for name, server in manager.servers.items():
             if not server.is_connected:
                 screen.say(f"{name} is not connected: {_error_of(server)}")
@@ -214,7 +218,7 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     gone = [name for name in pins.servers if name in locked and name not in config.servers]
     if not chosen and not (options.check and gone):
         raise none_configured(config, "no server is configured, so there is nothing to lock")
-    async with screen.status, Manager(chosen, reconnect=None, stderr="discard") as manager:
+    async with screen.status, _manager(chosen) as manager:
         servers = manager.servers
         offers = {name: each.to_pin() for name, each in servers.items() if each.is_connected}
         down = {name: _error_of(servers[name]) for name in chosen if name not in offers}

@@ -15,7 +15,6 @@ from typing import Any
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
-from ..net.files import read_file
 from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
@@ -26,6 +25,7 @@ from .connecting import client_for
 from .layout import table
 from .main import main
 from .parsing import find_server, understand
+from .render import writing
 from .screen import Screen
 
 _IDLE = 1800.0  # seconds
@@ -64,7 +64,8 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     lifeline = start_helper(place, listener, _run_command)
 
     async def work() -> Answer:
-        log = _Log(place.log)
+        with writing(place.log):
+            log = _Log(place.log)
 
         def heard(line: str) -> None:
             log.write(line)
@@ -148,7 +149,8 @@ class _Log:
     """The stderr of a session's server, of which a file keeps the end."""
 
     def __init__(self, path: str) -> None:
-        self.file = open(path, "w+b", buffering=0)  # noqa: SIM115 - until the process ends
+        flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC
+        self.file = open(sockets.open_own(path, flags), "w+b", buffering=0)  # noqa: SIM115 - stays
 
     def write(self, line: str) -> None:
         """Add a line; the older half goes when it has grown too long."""
@@ -177,10 +179,7 @@ async def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
     if names and not options.log:
         raise UsageError(f"sessions does not take {options.words[0]!r}")
     if options.log:
-        try:
-            log = read_file(Place.of(names[0], os.environ).log, limit=64 * _MAX_LOG)
-        except OSError:
-            raise UsageError(f"there is no log of a session @{names[0]}") from None
+        log = sockets.read_log(Place.of(names[0], os.environ))
         text = log.decode("utf-8", "replace")
         return Answer({"log": text}, escape(text).rstrip("\n"))
     states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]

@@ -413,11 +413,13 @@ class CodeTools:
         lines: list[str] = []
         for match in matches:
             made = self._signature(match.binding.tool, annotations)
-            given = ", ".join(
+            given = [
                 f"{each.name}: {each.annotation}{'' if each.is_required else ' = ...'}"
                 for each in made.parameters
-            )
-            lines.append(f"tools.{made.name}({given}) -> {made.returns}")
+            ]
+            if made.others is not None:
+                given.append(f"**{made.others.name}: {made.others.annotation}")
+            lines.append(f"tools.{made.name}({', '.join(given)}) -> {made.returns}")
             lines += docstring(made.paragraphs, "    ")
         types = [line for definition in annotations.definitions for line in definition]
         return ["Functions for run_python:", *types, *lines]

@@ -69,6 +69,11 @@ class Line(NamedTuple):
             return {}
         return value if isinstance(value, dict) else {}
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether it is whole, and its bytes are those that its hash is of."""
+        return _digest(self.written.rpartition(b',"hash":"')[0]) == self.hash
+
 
 START = Line(0, "", "0" * 64)
 
@@ -251,7 +256,7 @@ def _rotated(path: Path) -> dict[int, Path]:
 
 
 class Verified(NamedTuple):
-    """The state of a log. ``fault``: the first fault, "" for none; ``head``: its last line."""
+    """The state of a log. ``fault``: what is wrong, "" for nothing; ``head``: its last line."""
 
     lines: int
     head: Line
@@ -279,19 +284,20 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
     ``head``: the hash of a line that was kept elsewhere, which must be in the log still.
     """
     lines = list(read_log(path))
-    last, count, fault = START, 0, ""
+    last, count, fault, cut = START, 0, "", ""
     notes: list[str] = []
     for line in lines:
         if line is lines[-1] and not line.written.endswith(b"\n"):
             notes.append(f"{line.place}: incomplete, its process was killed or is writing it")
             break
         if not count and line.number > 1:
-            notes.append(f"it begins with line {line.number}: the files before it are missing")
+            cut = f"it begins with line {line.number}: the lines before it were removed"
             last = Line(line.number - 1, "", line.previous)
         fault = _fault(line, last)
         if fault:
             break
         last, count = line, count + 1
+    fault = fault or cut
     if head and not fault and all(line.hash != head for line in lines):
         fault = "no line has the hash that was kept: lines were removed, or all written anew"
     return Verified(count, last, fault, notes)
@@ -299,7 +305,7 @@ def verify_log(path: str | os.PathLike[str], head: str = "") -> Verified:
 
 def _fault(line: Line, last: Line) -> str:
     missing = range(last.number + 1, line.number)
-    if _digest(line.written.rpartition(b',"hash":"')[0]) != line.hash:
+    if not line.is_sound:
         return f"{line.place}: this line was changed or inserted"
     if missing:
         lost = f"lines {missing[0]} to {missing[-1]} before this one were removed"

@@ -300,12 +300,11 @@ class Termination:
     """Lets the first request to end this process (SIGTERM, SIGHUP) cancel the running task.
 
     Its cleanup, which stops the servers that it has started, runs to its end: some senders signal
-    twice, or a process and its group. ``number``: of the signal that was received, 0 for none.
-    A signal that is ignored (nohup) or handled already is left alone. See `cancel_on_ctrl_c` for
-    platforms.
+    twice, or a process and its group. A signal that is ignored (nohup) or handled already is left
+    alone. See `cancel_on_ctrl_c` for platforms.
     """
 
-    number: int = 0
+    requested: bool = False
 
     def __init__(self) -> None:
         self._task = asyncio.current_task()
@@ -313,11 +312,11 @@ class Termination:
             number = getattr(signal, name, None)
             with suppress(NotImplementedError, RuntimeError, ValueError):
                 if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    asyncio.get_running_loop().add_signal_handler(number, self._received, number)
+                    asyncio.get_running_loop().add_signal_handler(number, self._received)
 
-    def _received(self, number: int) -> None:
-        if not self.number:
-            self.number = number
+    def _received(self) -> None:
+        if not self.requested:
+            self.requested = True
             cancel(self._task)
 
 

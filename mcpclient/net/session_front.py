@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 STARTED, INTERRUPT = b"+", b"I"
 _CONNECTION_LOST = 3
 _SYMBOLS = frozenset("-_")
+_FOLDER, _STICKY = 0o04, 0o1000  # of a mode; `stat` would have to be imported
 
 
 def is_session_name(name: str) -> bool:
@@ -51,6 +52,17 @@ def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) ->
     return os.path.join(state, "mcpclient", "sessions")
 
 
+def is_private(folder: str) -> bool:
+    """Whether only this user can use a folder, or replace it by another. Raises OSError.
+
+    It may be another user's where the environment is: after sudo, or in a container.
+    """
+    status, parent, own = os.lstat(folder), os.stat(os.path.dirname(folder)), os.geteuid()
+    is_own = status.st_mode >> 12 == _FOLDER and status.st_uid == own and not status.st_mode & 0o077
+    is_shared = parent.st_mode & 0o022 and not parent.st_mode & _STICKY
+    return is_own and parent.st_uid in (own, 0) and not is_shared
+
+
 def peer_user(connection: _socket.socket) -> int:
     """Return the id of the user at the other end of a Unix socket. Raises OSError."""
     if hasattr(_socket, "SO_PEERCRED"):  # Linux: struct ucred, process, user, group
@@ -69,9 +81,11 @@ def run_in_session(words: Sequence[str]) -> int | None:
     if not names or "--" in words or not is_session_name(names[0]):
         return None
     try:
-        request = _request(words)
+        request, folder = _request(words), sessions_folder(os.environ)
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        connection.connect(os.path.join(sessions_folder(os.environ), f"{names[0]}.run"))
+        if not is_private(folder):
+            return None
+        connection.connect(os.path.join(folder, f"{names[0]}.run"))
         if peer_user(connection) != os.geteuid():
             return None
         descriptors = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))

@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import socket
-import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,9 +21,9 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError
 from ..version import __version__
-from .files import make_private, make_private_folder
+from .files import make_private, make_private_folder, open_regular
 from .futures import call_in_thread
-from .session_front import is_session_name, peer_user, sessions_folder
+from .session_front import is_private, is_session_name, peer_user, sessions_folder
 
 if sys.platform != "win32":
     import fcntl
@@ -32,8 +31,15 @@ if sys.platform != "win32":
 # Seconds that the process of a session may take to answer a question, or to end.
 _ANSWERS_WITHIN = 10.0
 
+_MAX_LOG = 1024 * 1024
+
 # The last byte on stdout of a session's process, which is open then.
 _OPEN = b"\0"
+
+
+# Bytes of the path of a socket; Windows has none.
+_LONGEST = {"linux": 107, "win32": 1 << 15}
+_LONGEST_OF_OTHERS = 103
 
 
 class Place(NamedTuple):
@@ -52,13 +58,18 @@ class Place(NamedTuple):
 
     @classmethod
     def of(cls, name: str, environ: Mapping[str, str], platform: str = sys.platform) -> Place:
-        """Return the place of a session. Raises `UsageError` for an invalid name."""
+        """Return the place of a session. Raises `UsageError` for a name or a path too long."""
         if not is_session_name(name):
             raise UsageError(f"@{name} cannot be the name of a session").advise(
                 "Give up to 40 letters, digits, - and _."
             )
         folder = sessions_folder(environ, platform)
         link, run, log = (os.path.join(folder, f"{name}.{kind}") for kind in ("link", "run", "log"))
+        length, longest = len(os.fsencode(link)), _LONGEST.get(platform, _LONGEST_OF_OTHERS)
+        if length > longest:
+            raise UsageError(
+                f"{link!r} is too long for the path of a socket: {length} bytes, not {longest}"
+            ).advise("Choose a shorter name, or set XDG_RUNTIME_DIR to a shorter path.")
         return cls(folder, name, link, run, log, platform == "win32")
 
     def port(self) -> tuple[int, str]:
@@ -70,34 +81,64 @@ class Place(NamedTuple):
 
 
 def session_names(environ: Mapping[str, str], platform: str = sys.platform) -> list[str]:
-    """Return the names of the sessions that have a socket, whether or not they still run."""
+    """Return the names of the sessions that have a socket, whether or not they still run.
+
+    Raises `UsageError` for a folder that others may use.
+    """
+    folder = sessions_folder(environ, platform)
     try:
-        files = os.listdir(sessions_folder(environ, platform))
+        files = os.listdir(folder)
     except OSError:
         return []
-    return sorted(file[: -len(".link")] for file in files if file.endswith(".link"))
+    check_private(folder)
+    names = (file[: -len(".link")] for file in files if file.endswith(".link"))
+    return sorted(filter(is_session_name, names))
 
 
-def check_private(folder: str) -> None:
-    """Make a folder for this user alone, and raise `UsageError` where others may use it."""
+def check_private(folder: str, *, create: bool = False) -> None:
+    """Raise `UsageError` where others may use a folder; ``create``: make it if it is missing."""
     try:
-        make_private_folder(Path(folder))
-    except OSError as error:
-        raise UsageError(f"cannot make the folder {folder!r}: {error.strerror}") from None
-    if sys.platform == "win32":  # the user's own folders are private there
+        if create:
+            make_private_folder(Path(folder))
+        # On Windows the user's own folders are private.
+        is_safe = sys.platform == "win32" or is_private(folder)
+    except FileNotFoundError:
         return
-    status = os.lstat(folder)
-    is_own = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not is_own or status.st_mode & 0o077:
+    except OSError as error:
+        raise UsageError(f"cannot use the folder {folder!r}: {error.strerror}") from None
+    if not is_safe:
         raise UsageError(
             f"other users may use {folder!r}, where sessions have their sockets"
         ).advise(f"chmod 700 {folder}, or set XDG_RUNTIME_DIR to a folder of your own.")
 
 
+def open_own(path: str, flags: int) -> int:
+    """Open a file in the folder of sessions, which is never a link. Raises `OSError`."""
+    return open_regular(path, flags | getattr(os, "O_NOFOLLOW", 0))
+
+
+def read_log(place: Place) -> bytes:
+    """Return what the server of a session has written to stderr, or the end of it.
+
+    Raises `UsageError` where there is no log of this user.
+    """
+    check_private(place.folder)
+    try:
+        with open(open_own(place.log, os.O_RDONLY), "rb") as file:
+            return file.read(_MAX_LOG)
+    except OSError:
+        raise UsageError(f"there is no log of a session @{place.name}") from None
+
+
 @contextmanager
 def _locked(folder: str) -> Iterator[None]:
     """Hold the lock against other processes that open a session, or clean up after one."""
-    with open(os.path.join(folder, "lock"), "ab") as file:
+    path = os.path.join(folder, "lock")
+    try:
+        descriptor = open_own(path, os.O_WRONLY | os.O_CREAT)
+    except OSError as error:
+        raise UsageError(f"cannot lock {path!r}: {error.strerror}") from None
+    with open(descriptor, "ab") as file:
         if sys.platform != "win32":
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -106,11 +147,15 @@ def _locked(folder: str) -> Iterator[None]:
 def ask(place: Place, method: str) -> dict[str, Any] | None:
     """Ask the process of a session for its state, or to close; None if it does not run.
 
-    A socket without a listener is removed. Raises `UsageError` for a process that does not answer.
+    A socket without a listener is removed. Raises `UsageError` for a process that does not answer,
+    and for what is not this user's own.
     """
+    check_private(place.folder)
     try:
         token = place.port()[1]
         with _connected(place) as connection:
+            if not is_own_peer(connection):
+                raise UsageError(f"@{place.name} is a session of another user")
             params = {"version": __version__, "token": token}
             line = json.dumps({"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
             connection.sendall(f"{line}\n".encode())
@@ -149,7 +194,7 @@ def _is_live(place: Place) -> bool:
 
 def clean(place: Place) -> None:
     """Remove the sockets of a session that has ended, and has no successor; the log stays."""
-    with suppress(OSError), _locked(place.folder):
+    with suppress(OSError, UsageError), _locked(place.folder):
         if not _is_live(place):
             _remove(place)
 
@@ -165,7 +210,7 @@ def listen(place: Place) -> tuple[socket.socket, str]:
 
     Raises `UsageError` for a name that is open, and for a folder that others may use.
     """
-    check_private(place.folder)
+    check_private(place.folder, create=True)
     with _locked(place.folder):
         if _is_live(place):
             raise UsageError(f"@{place.name} is open already").advise(

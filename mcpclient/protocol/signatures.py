@@ -55,12 +55,19 @@ def _free(name: str, taken: Container[str]) -> str:
     return free
 
 
+_ESCAPES = re.compile(r"""\\.|\"""")
+
+
 def literal(value: object) -> str:
     """Return the source of a value: ASCII, strings in double quotes."""
     if not isinstance(value, str):
         return repr(value)
-    quoted = ascii(value)[1:-1].replace("\\'", "'")
-    return '"' + re.sub(r'(?<!\\)((?:\\\\)*)"', r'\1\\"', quoted) + '"'
+    quoted = ascii(f'"{value}')[2:-1]  # in single quotes, since there is a double one
+    return f'"{_ESCAPES.sub(_requoted, quoted)}"'
+
+
+def _requoted(found: re.Match[str]) -> str:
+    return {"\\'": "'", '"': '\\"'}.get(found[0], found[0])
 
 
 def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
@@ -110,7 +117,7 @@ class Annotations:
         """Return the properties of an object's schema, and which of them are required."""
         self._root = schema
         found, required = self._merged(referenced(schema, self._root), 0)
-        return found, required
+        return {**found, **{name: True for name in required if name not in found}}, required
 
     def _annotation(self, schema: Any, name: str, depth: int) -> str:
         schema = referenced(schema, self._root)
@@ -247,18 +254,29 @@ class Parameter(NamedTuple):
 
 @dataclass
 class Signature:
-    """A function of Python for a tool, a prompt or a template, called ``wire_name`` there."""
+    """A function of Python for a tool, a prompt or a template, called ``wire_name`` there.
+
+    ``others``: the parameter for arguments of any other name, if the schema speaks of them.
+    """
 
     name: str
     wire_name: str
     returns: str
     about: list[str]
     parameters: list[Parameter] = field(default_factory=list)
+    others: Parameter | None = None
 
     def add(self, wire: str, annotation: str, about: str, is_required: bool) -> None:
         """Add a parameter, under a name of Python that no other one has."""
-        known = identifier(wire, {"self", *(each.name for each in self.parameters)})
+        known = self._free(wire)
         self.parameters.append(Parameter(known, wire, annotation, about, is_required))
+
+    def _free(self, wire: str) -> str:
+        return identifier(wire, {"self", *(each.name for each in self.parameters)})
+
+    def add_others(self, annotation: str) -> None:
+        """Add the parameter for arguments of any other name; it comes last."""
+        self.others = Parameter(self._free("others"), "", annotation, "", False)
 
     @property
     def paragraphs(self) -> list[str]:
@@ -286,5 +304,10 @@ def tool_signature(tool: Tool, name: str, annotations: Annotations, otherwise: s
         about = (string_at(told, "description") or "").strip()
         if "default" in told:
             about = f"{about} Default: {literal(told['default'])[:200]}.".strip()
-        signature.add(wire, annotation, about, wire in required)
+        # An argument with a default, which generators of schemas (zod) call required, may be left
+        # out: the server fills it in.
+        signature.add(wire, annotation, about, wire in required and "default" not in told)
+    others = object_in(schema).get("additionalProperties", False)
+    if others is not False:
+        signature.add_others(annotations.of(others, f"{title}Others", schema))
     return signature

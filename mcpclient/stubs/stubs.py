@@ -58,10 +58,17 @@ UNSET = Unset()
 
 
 def digest_of(tools: Sequence[Tool]) -> str:
-    """Return a digest of the tools' names, descriptions and schemas."""
+    """Return a digest of the tools' names, descriptions, schemas and annotations."""
     wanted = ("name", "description", "inputSchema", "outputSchema")
     offer = sorted(
-        json.dumps({key: tool.raw.get(key) for key in wanted}, sort_keys=True) for tool in tools
+        json.dumps(
+            {
+                **{key: tool.raw.get(key) for key in wanted},
+                **{key: tool.raw[key] for key in ("annotations",) if key in tool.raw},
+            },
+            sort_keys=True,
+        )
+        for tool in tools
     )
     return hashlib.sha256("\n".join(offer).encode()).hexdigest()
 
@@ -240,7 +247,9 @@ def stubs_for(offer: Offer) -> str:
     """
     blocking = class_name(offer.name, _IMPORTED)
     awaiting = class_name(f"{blocking}Async", {blocking, *_IMPORTED})
-    annotations = Annotations({blocking, awaiting, *_IMPORTED})
+    # Within a class, a method hides a type of its name, so no type has the name of a tool.
+    named = {identifier(tool.name, fallback="tool") for tool in offer.tools}
+    annotations = Annotations({blocking, awaiting, *_IMPORTED, *named})
     methods = list(_methods(offer, annotations))
     classes = [
         _class(blocking, "Stub", offer, methods),
@@ -282,8 +291,8 @@ _Method = tuple[str, Signature]
 
 
 def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
-    # A method must not replace one of the base class.
-    taken = {*dir(Stub), *dir(AsyncStub), "client", *TYPES}
+    # A method must not replace one of the base class, nor hide a name that annotations use.
+    taken = {*dir(Stub), *dir(AsyncStub), "client", *TYPES, *_IMPORTED}
 
     def add(text: str) -> str:
         name = identifier(text, taken, fallback="tool")
@@ -341,16 +350,20 @@ def _method(helper: str, signature: Signature, prefix: str, wait: str) -> list[s
         rest = each.annotation if each.is_required else f"Union[{inner}, Unset] = UNSET"
         parameters.append(f"        {each.name}: {rest},")
         given.append(f"                {literal(each.wire)}: {each.name},")
+    if signature.others is not None:
+        parameters.append(f"        **{signature.others.name}: {signature.others.annotation},")
+        given.insert(0, f"                **{signature.others.name},")
     is_data = helper == "_data"
     return [
         f"    {prefix}def {signature.name}(",
         "        self,",
-        *(["        *,", *parameters] if parameters else []),
+        *["        *,"] * bool(signature.parameters),
+        *parameters,
         f"    ) -> {signature.returns}:",
         *docstring(signature.paragraphs, "        "),
-        f"        {f'data: {signature.returns} =' if is_data else 'return'} {wait}self.{helper}(",
+        f"        {f'_data: {signature.returns} =' if is_data else 'return'} {wait}self.{helper}(",
         f"            {literal(signature.wire_name)},",
         *(["            {", *given, "            },"] if given else ["            {},"]),
         "        )",
-        *["        return data"] * is_data,
+        *["        return _data"] * is_data,  # no parameter begins with "_"
     ]

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from mcpclient import Tool, UsageError
 from mcpclient.cli.arguments import (
     checked_arguments,
+    example_words,
     parse_arguments,
     parse_text_arguments,
+    signature,
     tool_named,
     type_of,
     unchecked_arguments,
@@ -259,3 +261,38 @@ def test_text_stays_text(key: str, text: str) -> None:
 def test_any_words_are_arguments_or_refused(words: list[str]) -> None:
     """F-SHOW-2"""
     arguments.target("\n".join(words).encode("utf-8", "surrogatepass"))
+
+
+SHOT = Tool(
+    {
+        "name": "shot",
+        "inputSchema": {
+            "properties": {
+                "scale": {"enum": ["css", "device"], "default": "css"},
+                "area": {"properties": {"unit": {"default": "px"}}, "required": ["unit", "x"]},
+            },
+            "required": ["scale"],
+        },
+    }
+)
+
+
+def test_a_required_argument_with_a_default_is_left_to_the_server() -> None:
+    """F-SHOW-2: generators of schemas (zod) write that; so does an object within."""
+    assert checked_arguments(SHOT, {}) == {}
+    assert checked_arguments(SHOT, {"area": {"x": 1}}) == {"area": {"x": 1}}
+    with pytest.raises(UsageError, match="x"):
+        checked_arguments(SHOT, {"area": {}})
+    assert signature(SHOT) == 'shot [scale="css" | "device"] [area=any]'
+    assert example_words(SHOT) == ["shot"]
+
+
+@pytest.mark.parametrize("name", ["--model", "@file", "{a", "b:", "c=d"])
+def test_an_example_is_of_arguments_only(name: str) -> None:
+    """F-SAFE-6: a name from a server is not an option, nor a file, of the line that is copied."""
+    tool = Tool({"name": "x", "inputSchema": {"required": [name]}})
+    word, *more = example_words(tool)[1:]
+    assert (json.loads(word), more) == ({name: "text"}, [])
+    default = {"properties": {"a": {"const": "@/etc/passwd"}}, "required": ["a"]}
+    words = example_words(Tool({"name": "x", "inputSchema": default}))
+    assert words == ["x", '{"a": "@/etc/passwd"}']

@@ -229,6 +229,10 @@ def test_a_shell_completes_tools_arguments_and_values(
         (["zsh", "mcpclient call demo -- "], ""),
         (["zsh", "mcpclient call --no-such-option x --config /no/file "], ""),
         (["zsh", "mcpclient ping demo "], ""),
+        (["zsh", "mcpclient call evil "], "paint\n"),
+        (["zsh", "mcpclient call evil paint "], "colour=\n$(touch evil)=\n"),
+        (["zsh", "mcpclient call evil paint --t"], "--timeout\n--transport\n--trace\n"),
+        (["zsh", "mcpclient call evil paint colour="], "colour=red\ncolour=green\n"),
         (["zsh"], ""),
     ],
 )
@@ -237,6 +241,10 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
     """F-SHOW-13: nothing where something is wrong, since the user is typing."""
     for _ in range(2):
         remember(called("demo", "paint"), [PAINT])
+    properties = {**PAINT.input_schema["properties"], "--trace=F": {}}
+    properties["colour"] = {"enum": ["@/etc/passwd", "red", "green"]}  # @FILE would be read
+    evil = Tool({"name": "paint", "inputSchema": {"properties": properties}})
+    remember(called("evil", "paint"), [Tool({**evil.raw, "name": "--model=sh"}), evil])
     assert main(["__complete", *arguments]) == 0
     assert capsys.readouterr().out == found
 

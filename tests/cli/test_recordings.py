@@ -310,6 +310,18 @@ def test_lines_that_were_cut_off_are_missed_without_a_hash_that_was_kept(
     assert "\x1b" not in capsys.readouterr().out
 
 
+def test_a_forged_line_is_not_shown_like_the_others(path: str, capsys: Capture) -> None:
+    """F-AUDIT-1: at the end without a line end, which `verify` takes for one under way, too."""
+    ChainedLog(path, 1 << 30).append({"kind": "call", "name": "a"})
+    line = Path(path).read_bytes()
+    for forged in (line[:-1], line.replace(b'"a"', b'"b"'), b'{"kind":"call","name":"b"}'):
+        Path(path).write_bytes(line + forged)
+        assert main(["audit", "show", path]) == 0
+        shown = capsys.readouterr()
+        assert len(shown.out.splitlines()) == 2
+        assert "calls.jsonl:2: not shown: this line is incomplete" in shown.err
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

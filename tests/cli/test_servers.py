@@ -268,6 +268,31 @@ def test_tools_are_locked_and_compared(capsys: Capture) -> None:
     assert [each["kind"] for each in found["servers"]["demo"]] == ["added", "changed"]
 
 
+CHOOSY = f"""
+import sys; sys.path.insert(0, {str(TOP)!r})
+from tests.support.mcp_server import OpenedServer, serve_stdio
+class Server(OpenedServer):
+    def receive(self, message, send):
+        if message.get("method") == "initialize":
+            able = message["params"]["capabilities"]
+            self.answers["tools/list"] = {{"tools": [
+                {{"name": each, "inputSchema": {{"type": "object"}}}} for each in sorted(able)
+            ]}}
+        super().receive(message, send)
+serve_stdio(Server("handshake", "2025-11-25", capabilities={{"tools": {{}}}}))
+"""
+
+
+def test_a_lock_covers_what_any_command_can_reach(capsys: Capture) -> None:
+    """F-MANY-16: servers offer more tools to clients that can do more."""
+    configured("c.json", choosy={"command": sys.executable, "args": ["-c", CHOOSY]})
+    run(capsys, "lock", "--config", "c.json")
+    locked = {*json.loads(Path("mcp.lock").read_text())["servers"]["choosy"]["tools"]}
+    assert {"elicitation", "roots", "sampling"} <= locked
+    reached = json.loads(run(capsys, "tools", "--config", "c.json", "choosy", "--json")[0])["tools"]
+    assert {each["name"] for each in reached} <= locked
+
+
 def test_what_a_lock_is_compared_with_is_told_once(capsys: Capture) -> None:
     """F-MANY-16: no file, a broken one, a server that is gone, new or down; and the others."""
     add_demo(capsys, "--config", "c.json")

@@ -11,14 +11,14 @@ import socket
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net import session_front
+from mcpclient.net import session_front, session_sockets
 from mcpclient.net.paths import state_folder
 from mcpclient.net.session_front import is_session_name, sessions_folder
 from mcpclient.net.session_sockets import (
@@ -30,6 +30,7 @@ from mcpclient.net.session_sockets import (
     detach,
     is_own_peer,
     listen,
+    open_own,
     session_names,
     start_in_background,
 )
@@ -96,22 +97,77 @@ def test_a_name_is_open_once(environ: dict[str, str]) -> None:
     assert session_names({"XDG_RUNTIME_DIR": "/no/such"}) == []
 
 
-def test_a_folder_that_others_may_use_is_refused(environ: dict[str, str]) -> None:
-    """F-SHOW-12"""
-    folder = Path(environ["XDG_RUNTIME_DIR"], "mcpclient")
+def make_link(folder: Path, elsewhere: Path) -> None:
+    folder.symlink_to(elsewhere)
+
+
+def open_to_a_group(folder: Path, elsewhere: Path) -> None:
     folder.mkdir(mode=0o700)
     folder.chmod(0o750)
-    with pytest.raises(UsageError, match="other users may use"):
-        listen(Place.of("it", environ))
-    (folder / "file").touch()
-    with pytest.raises(UsageError, match="cannot make the folder"):
-        check_private(str(folder / "file" / "below"))
+
+
+def below_one_of_all(folder: Path, elsewhere: Path) -> None:
+    folder.mkdir(mode=0o700)
+    folder.parent.chmod(0o777)
+
+
+@pytest.mark.parametrize("prepare", [make_link, open_to_a_group, below_one_of_all])
+def test_a_folder_that_others_may_use_is_refused(
+    prepare: Callable[[Path, Path], None], environ: dict[str, str], tmp_path: Path
+) -> None:
+    """F-SHOW-12: by whatever uses it, and before anything in it is touched."""
+    tmp_path.chmod(0o700)
+    folder, place = Path(environ["XDG_RUNTIME_DIR"], "mcpclient"), Place.of("it", environ)
+    prepare(folder, tmp_path)
+    (folder / "it.link").touch()
+    for use in (
+        lambda: listen(place),
+        lambda: session_names(environ),
+        lambda: ask(place, "mcpclient/state"),
+    ):
+        with pytest.raises(UsageError, match="other users may use"):
+            use()
+    assert os.listdir(folder) == ["it.link"]
+
+
+@pytest.mark.parametrize("name", ["lock", "it.log"])
+def test_no_link_in_it_is_followed(name: str, environ: dict[str, str], tmp_path: Path) -> None:
+    """F-SHOW-12"""
+    folder, place = Path(environ["XDG_RUNTIME_DIR"], "mcpclient"), Place.of("it", environ)
+    folder.mkdir(mode=0o700)
+    (folder / name).symlink_to(tmp_path / "new")
+    if name == "lock":
+        with pytest.raises(UsageError, match="cannot lock"):
+            listen(place)
+    else:
+        with pytest.raises(OSError, match="symbolic links"):
+            open_own(place.log, os.O_WRONLY | os.O_CREAT)
+    assert not os.listdir(tmp_path)
+
+
+def test_a_session_of_another_user_is_not_asked(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-12"""
+    place = Place.of("it", environ)
+    with listen(place)[0]:
+        monkeypatch.setattr(session_sockets, "peer_user", lambda connection: os.geteuid() + 1)
+        with pytest.raises(UsageError, match="a session of another user"):
+            ask(place, "mcpclient/close")
 
 
 def test_a_path_that_is_too_long_is_an_error(tmp_path: Path) -> None:
-    """F-SHOW-12: the systems allow a hundred characters."""
+    """F-SHOW-12: the systems allow about a hundred bytes."""
+    for platform, longest in (("linux", 107), ("darwin", 103)):
+        fits = "/" + "x" * (longest - len("//mcpclient/it.link"))
+        assert len(Place.of("it", {"XDG_RUNTIME_DIR": fits}, platform).link) == longest
+        with pytest.raises(UsageError, match="too long for the path of a socket"):
+            Place.of("its", {"XDG_RUNTIME_DIR": fits}, platform)
     with pytest.raises(UsageError, match="cannot listen at"):
         bind(str(tmp_path / ("x" * 120)))
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="cannot use the folder"):
+        check_private(str(tmp_path / "file" / "below"), create=True)
 
 
 def test_a_session_is_asked(environ: dict[str, str]) -> None:

@@ -121,9 +121,11 @@ with Mine.connect(check="ignore") as mine:
     asyncio.run(main())
 
 
-def test_the_digest_is_of_names_descriptions_and_schemas() -> None:
+def test_the_digest_is_of_what_a_caller_relies_on() -> None:
     """F-STUB-1: in any order; icons and titles do not count."""
     one, two = Tool({"name": "a"}), Tool({"name": "b", "title": "B"})
     assert digest_of([one, two]) == digest_of([Tool({"name": "b"}), one])
     assert digest_of([one]) != digest_of([Tool({"name": "a", "description": "x"})])
+    hints = {"annotations": {"destructiveHint": True}}  # by which a host decides whether to ask
+    assert digest_of([one]) != digest_of([Tool({"name": "a", **hints})])
     assert repr(UNSET) == "UNSET"

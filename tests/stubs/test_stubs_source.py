@@ -241,11 +241,51 @@ def test_every_schema_gives_a_file_that_compiles(given_in: Any, given_out: Any, 
     imported(source)
 
 
+HOSTILE = [
+    *("UNSET", "Any", "Union", "Literal", "TypedDict", "NotRequired", "Stub", "Unset", "list"),
+    *("CallToolResult", "search", "SearchResult", "SearchResultInner", "TestServer", "a\\'b"),
+    *('q"r', 's\\"t', "data", "self", "None", "client", "prompt_x", "\ud83d", "\U0001f600"),
+]
+
+
+def hostile_offer() -> Offer:
+    """Tools whose names, arguments and results are words of the file itself."""
+    inner = {"type": "object", "properties": {"z": {"type": "string"}}}
+    result = {"type": "object", "properties": {"x": {"type": "integer"}, "inner": inner}}
+    arguments: dict[str, Any] = {
+        "type": "object",
+        "properties": {"a": {"type": "string"}, "data": {"default": 1}, "Any": {}, "others": {}},
+        "required": ["a", "data", "only_required"],
+        "additionalProperties": {"type": "integer"},
+    }
+    return offer(
+        *(
+            {"name": name, "inputSchema": arguments, **({"outputSchema": result} if typed else {})}
+            for name in HOSTILE
+            for typed in [name not in ("search", "Any")]
+        )
+    )
+
+
+def test_every_tool_is_called_by_its_own_name_and_takes_its_arguments() -> None:
+    """F-STUB-1"""
+    source = stubs_for(hostile_offer())
+    texts = [node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant)]
+    assert all(texts.count(name) >= 2 for name in HOSTILE)
+    for method in methods_of(source).values():
+        given, needed = method.args.kwonlyargs, method.args.kw_defaults
+        required = [each.arg for each, default in zip(given, needed) if default is None]
+        assert required == ["a", "only_required"]
+        assert method.args.kwarg is not None
+        assert ast.unparse(method.args.kwarg) == "others_2: int"
+
+
 @pytest.mark.slow
 def test_type_checkers_and_formatters_find_nothing(tmp_path: Path) -> None:
     """F-STUB-1: in the stubs of every recorded server."""
     files = {name: stubs_for(each) for name, each in recorded_offers().items()}
     assert len(files) > 25
+    files["hostile"] = stubs_for(hostile_offer())
     for name, source in files.items():
         path = tmp_path / f"stubs_{name.replace('-', '_').replace('.', '_')}.py"
         path.write_text(source)

@@ -31,7 +31,7 @@ from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...protocol.wire_object import WireObject
 from ...suggestions import did_you_mean
-from ..arguments import alternatives, named_values, properties_of, required_of
+from ..arguments import alternatives, named_values, needed_of, properties_of
 
 if TYPE_CHECKING:
     from .commands import Session
@@ -371,13 +371,15 @@ def argument_candidates(schema: Any, given: Sequence[str], word: str) -> Iterato
     properties = properties_of(schema)
     name, separator, value = word.partition("=")
     if not separator:
-        needed = required_of(schema)
+        needed = needed_of(schema)
         yield from _names(sorted(properties, key=lambda name: name not in needed), given)
     elif value.startswith("@"):
         yield from _files(value[1:], f"{name}=@")
     else:
         for each in _values_in(properties.get(name.rstrip(":"))):
             is_text = isinstance(each, str) and not name.endswith(":")
+            if is_text and each.startswith("@"):  # the command would read the file of this name
+                continue
             yield f"{name}={each if is_text else json.dumps(each)} "
 
 
