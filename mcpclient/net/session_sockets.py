@@ -118,7 +118,7 @@ def open_own(path: str, flags: int) -> int:
 
 
 def read_log(place: Place) -> bytes:
-    """Return what the server of a session has written to stderr, or the end of it.
+    """Return the stderr of a session's server, as far as it is kept.
 
     Raises `UsageError` where there is no log of this user.
     """
@@ -148,7 +148,7 @@ def ask(place: Place, method: str) -> dict[str, Any] | None:
     """Ask the process of a session for its state, or to close; None if it does not run.
 
     A socket without a listener is removed. Raises `UsageError` for a process that does not answer,
-    and for what is not this user's own.
+    and for a folder or a process of another user.
     """
     check_private(place.folder)
     try:
