@@ -21,14 +21,11 @@ from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
-from ..jsonrpc.codec import VerbatimObject, finite
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
 from ..jsonrpc.verbatim import decode_verbatim
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from ..protocol.negotiation import (
-    HANDSHAKE_VERSIONS,
-    LATEST_HANDSHAKE,
     REPEATABLE,
     STATELESS_VERSIONS,
 )
@@ -58,9 +55,6 @@ _STEADY = 60.0
 
 # Seconds between two looks whether the host has gone, while nothing of it is read.
 _LOOK_EVERY = 1.0
-
-# The most notifications kept for a host that has not finished its handshake.
-_MAX_EARLY = 1000
 
 # Requests for which there is nothing to do but to pass them on.
 _RELAYED = CARRIERS | {"completion/complete", "ping"}
@@ -99,9 +93,6 @@ class Bridge(Observer):
         self._host: HostChannel
         self._client: Client | None = None
         self._opening = asyncio.Lock()
-        self._version = ""  # of a host that has sent initialize
-        self._is_ready = asyncio.Event()  # such a host has finished its handshake
-        self._early: list[tuple[str, Params]] = []
         self._rounds = Rounds()
         self._retries = Retries()
         self._connected_at = 0.0
@@ -179,16 +170,12 @@ class Bridge(Observer):
         return await client.connect()
 
     async def _initialize(self, params: Params) -> Params:
-        if self._version:
-            raise PeerError(ErrorCode.INVALID_REQUEST, "initialize was sent before")
-        offered = params.get("protocolVersion")
-        version = offered if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
-        self._version = version
+        version = self._host.opened(params)
         try:
             asked = params.get("capabilities"), params.get("clientInfo"), version, params
             client = await self._open(*asked)
         except BaseException:
-            self._version = ""
+            self._host.version = ""
             raise
         agreement = self._connection.agreement
         assert agreement is not None, "it is connected"
@@ -217,21 +204,12 @@ class Bridge(Observer):
         meta = stateless_meta(given)
         if method == "initialize" and meta is None:
             return await self._initialize(given)
-        if meta is None:
-            if not self._version:
-                if method == "ping":
-                    return {}
-                if self._client is not None:
-                    raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {VERSION}")
-                raise PeerError(ErrorCode.INVALID_REQUEST, "initialize comes first")
-            self._become_ready()
-        else:
-            if meta[VERSION] not in STATELESS_VERSIONS:
-                known = {"supported": [*STATELESS_VERSIONS], "requested": meta[VERSION]}
-                code = ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
-                raise PeerError(code, "Unsupported protocol version", known)
+        if method == "ping" and meta is None and not self._host.version:
+            return {}
+        self._host.check_era(meta, is_opened=self._client is not None)
+        if meta is not None:
             await self._open(meta.get(CAPABILITIES), meta.get(INFO), None)
-            if method == "server/discover" and self._version:
+            if method == "server/discover" and self._host.version:
                 # The host did not wait for the answer to its probe, so it speaks the other era now.
                 raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent meanwhile")
         client = await self._restore()
@@ -250,7 +228,7 @@ class Bridge(Observer):
         if method not in _RELAYED or self._client is None or not self._connection.is_open:
             return None
         meta = stateless_meta(params or {})
-        version = self._version if meta is None else meta[VERSION] in STATELESS_VERSIONS
+        version = self._host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
         connection, session = self._connection, self._connection.session
         is_plain = (
             version
@@ -263,7 +241,7 @@ class Bridge(Observer):
         if not is_plain:
             return None
         if meta is None:
-            self._become_ready()
+            self._host.become_ready()
         return Relayed(session, method, params, self._host.in_turn)
 
     async def _send(self, method: str, params: Params | None, *, is_raw: bool = False) -> Params:
@@ -347,7 +325,7 @@ class Bridge(Observer):
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host."""
         if method == "notifications/initialized":
-            self._become_ready()
+            self._host.become_ready()
         elif self._client is None or not self._connection.is_open:
             _logger.debug("there is no server for %s", method)
         elif self._is_handshake or method != "notifications/roots/list_changed":
@@ -388,22 +366,14 @@ class Bridge(Observer):
     # Questions of the server, and its notifications
 
     async def _ask_host(self, method: str, params: Params) -> Params:
-        if not self._version:
+        if not self._host.version:
             return await self._rounds.ask(method, {**params})
-        await self._is_ready.wait()
-        answer = await self._host.ask(method, params)
-        return answer if isinstance(answer, VerbatimObject) else finite(answer)
-
-    def _become_ready(self) -> None:
-        self._is_ready.set()
-        early, self._early = self._early, []
-        for method, params in early:
-            self._host.notify(method, params)
+        return await self._host.ask_when_ready(method, params)
 
     @property
     def _is_direct(self) -> bool:
         """Whether both speak the handshake era, in which changes need no subscription."""
-        return bool(self._version) and (self._client is None or self._is_handshake)
+        return bool(self._host.version) and (self._client is None or self._is_handshake)
 
     def notified(self, method: str, params: Params) -> None:
         """Pass a notification on, after the responses that came before it."""
@@ -414,13 +384,7 @@ class Bridge(Observer):
         is_log = method == "notifications/message"
         is_unasked = is_log and (is_new or not self._connection.session.log_level)
         if method not in _OWN and (self._is_direct or not (is_change or is_unasked)):
-            self._host.in_turn(self._tell_host, method, params)
-
-    def _tell_host(self, method: str, params: Params) -> None:
-        if self._is_ready.is_set() or not self._version:
-            self._host.notify(method, params)
-        elif len(self._early) < _MAX_EARLY:
-            self._early.append((method, params))
+            self._host.in_turn(self._host.tell, method, params)
 
     async def _listen(self, client: Client, request_id: RequestId, params: Params) -> Params:
         """Tell a stateless host the changes that it asks for, until it cancels."""
@@ -457,7 +421,7 @@ class Bridge(Observer):
             try:
                 async for event in subscription:
                     for method, params in told(event, wanted, request_id):
-                        self._tell_host(method, params)
+                        self._host.tell(method, params)
                 is_over = True
             except McpError as error:  # such as the loss of the server's own channel
                 _logger.warning("%s", error)
@@ -476,11 +440,11 @@ class Bridge(Observer):
     async def _catch_up(self) -> None:
         for subject in LISTS:
             if subject in self._connection.capabilities:
-                self._tell_host(f"notifications/{subject}/list_changed", {})
+                self._host.tell(f"notifications/{subject}/list_changed", {})
         for uri in list(self._uris):
             with suppress(PeerError):  # it may be gone, and the others are not
                 await self._send("resources/subscribe", {"uri": uri})
-            self._tell_host("notifications/resources/updated", {"uri": uri})
+            self._host.tell("notifications/resources/updated", {"uri": uri})
 
     def lost(self, error: McpError) -> None:
         """Bring the server back, with growing pauses."""

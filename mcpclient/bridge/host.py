@@ -7,16 +7,21 @@ from typing import IO, Any, Callable, Protocol
 
 from ..errors import PeerError
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer
-from ..jsonrpc.codec import encode, encode_large
+from ..jsonrpc.codec import VerbatimObject, encode, encode_large, finite
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..jsonrpc.peer import Params, Peer, Service
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
+from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
+from .translation import VERSION
 
 # Seconds that a host that has closed stdin still waits for an answer; each answer renews them. The
 # SDKs send SIGTERM after two. And seconds between two looks whether it still reads.
 _ANSWERS_WITHIN = 8.0
 _LOOK_EVERY = 0.05
+
+# The most notifications kept for a host that has not finished its handshake.
+_MAX_EARLY = 1000
 
 
 class HostService(Service, Protocol):
@@ -36,7 +41,8 @@ class HostChannel(Peer):
     """A host that writes to ``stdin`` and reads from ``stdout``, both of which this closes.
 
     ``threads``: move bytes with threads, for pipes that no event loop can watch. ``over`` is done
-    when the host has closed both, or has got its answers after it has closed stdin.
+    when the host has closed both, or has got its answers after it has closed stdin. ``version``:
+    the revision of a host that has sent ``initialize``, otherwise "".
     """
 
     def __init__(
@@ -49,6 +55,9 @@ class HostChannel(Peer):
         self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
         self._lasting: set[RequestId] = set()  # the running requests that the host has to cancel
         self._waiting = 0
+        self.version: str = ""
+        self._is_ready = asyncio.Event()  # such a host has finished its handshake
+        self._early: list[tuple[str, Params]] = []
         self.over: asyncio.Future[None] = loop.create_future()
         writer = ThreadedWriter if threads else PipeWriter
         self._writer = writer(loop, stdout, self._stalled, self._end)
@@ -110,6 +119,55 @@ class HostChannel(Peer):
         super().answer(request_id, method, params)
         if method == "subscriptions/listen":
             self._lasting.add(request_id)
+
+    # Its era
+
+    def opened(self, params: Params) -> str:
+        """Begin the handshake era with ``initialize``; return the revision to answer.
+
+        Raises `PeerError` for a second one.
+        """
+        if self.version:
+            raise PeerError(ErrorCode.INVALID_REQUEST, "initialize was sent before")
+        offered = params.get("protocolVersion")
+        self.version = str(offered) if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
+        return self.version
+
+    def check_era(self, meta: Params | None, *, is_opened: bool) -> None:
+        """Raise `PeerError` for a request of no era that is spoken here.
+
+        ``meta``: its metadata in the stateless era. ``is_opened``: an earlier one was of an era.
+        """
+        if meta is None:
+            if not self.version and is_opened:
+                raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {VERSION}")
+            if not self.version:
+                raise PeerError(ErrorCode.INVALID_REQUEST, "initialize comes first")
+            self.become_ready()
+        elif meta[VERSION] not in STATELESS_VERSIONS:
+            known = {"supported": [*STATELESS_VERSIONS], "requested": meta[VERSION]}
+            code = ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
+            raise PeerError(code, "Unsupported protocol version", known)
+
+    def become_ready(self) -> None:
+        """Send the notifications that came before the end of the handshake."""
+        self._is_ready.set()
+        early, self._early = self._early, []
+        for method, params in early:
+            self.notify(method, params)
+
+    def tell(self, method: str, params: Params) -> None:
+        """Send a notification, once the host has finished its handshake."""
+        if self._is_ready.is_set() or not self.version:
+            self.notify(method, params)
+        elif len(self._early) < _MAX_EARLY:
+            self._early.append((method, params))
+
+    async def ask_when_ready(self, method: str, params: Params) -> Params:
+        """Ask a host of the handshake era, once it may be asked; see `ask`."""
+        await self._is_ready.wait()
+        answer = await self.ask(method, params)
+        return answer if isinstance(answer, VerbatimObject) else finite(answer)
 
     # To the host
 

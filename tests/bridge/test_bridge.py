@@ -280,7 +280,7 @@ async def test_what_comes_before_a_host_is_ready_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-BRIDGE-1: in order, and in bounded memory."""
-    monkeypatch.setattr("mcpclient.bridge.bridge._MAX_EARLY", 2)
+    monkeypatch.setattr("mcpclient.bridge.host._MAX_EARLY", 2)
     async with bridged(McpServer("handshake")) as (host, side):
         await host.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
         for number in range(3):
