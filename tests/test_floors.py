@@ -44,7 +44,7 @@ FLOORS = {
     "entries": 6,  # one server's entry, from a file or from code
     "client": 7,  # one server
     "sessions": 8,  # the process of a session that stays
-    "bridge": 8,  # a stdio server in front of another server
+    "bridging": 8,  # a stdio server in front of another server
     "telemetry": 8,  # spans around calls
     "config": 8,  # files into servers
     "gate": 9,  # whether a server may start
@@ -56,6 +56,7 @@ FLOORS = {
     "testing": 13,  # cassettes and snapshots, for both kinds of client
     "inspector": 13,  # the page in a browser
     "vendoring": 1,  # copies of this package, for other projects
+    "gateway": 13,  # a stdio server in front of many servers
     "cli": 14,
     "__main__": 15,  # the door to the cli
     "": 16,  # the root: its names come from every floor

@@ -27,7 +27,7 @@ from mcpclient.auth.effects import RandomBytes
 from mcpclient.auth.flow import Authorization
 from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
-from mcpclient.bridge.rounds import Rounds
+from mcpclient.bridging.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
 from mcpclient.framing.headers import Headers

@@ -3,50 +3,57 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Awaitable
+from functools import partial
 from typing import IO, Any
 
 from .. import hints
-from ..bridge.bridge import Bridge
+from ..bridging.bridge import Bridge
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..errors import McpError, ServerUnavailable
 from ..gate.gate import Gate
+from ..gateway.gateway import Gateway
 from ..manager.naming import is_offered
 from .command import Answer, LocalCommand, Server
 from .connecting import client_options
+from .gateway import CONNECTS_WITHIN, OPTIONS, entry_for_host, gateway, names_many
 from .parsing import name_server, only_server
 from .running import error_text
 from .screen import Screen
 
-# Seconds for connecting: some servers are downloaded at their first start.
-_CONNECTS_WITHIN = 120.0
-
 
 @LocalCommand(
     "bridge",
-    usage="[OPTION ...] [SERVER | @SESSION] [-- SERVER-COMMAND ...]",
+    usage="[OPTION ...] [SERVER ... | @SESSION] [-- SERVER-COMMAND ...]",
+    options=OPTIONS,
     takes_server=True,
     details=(
         "A host starts it as a stdio server. It connects with all that this client has, such as "
         "logins, proxies and sandboxes, and passes messages on in both directions, whichever "
-        "revisions host and server speak. Only messages are written to stdout.\n\n"
+        "revisions host and server speak. Only messages are written to stdout. With --all, or "
+        "several names, it stands in front of many servers.\n\n"
         "In the configuration of a host:\n"
         '  {"mcpServers": {"corp": {"command": "mcpclient",\n'
         '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
     ),
 )
 def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
-    """Return the work of a bridge to the server that the words name."""
+    """Return the work of a bridge to the server, or the servers, that the words name."""
+    if options.print_config:
+        return _shown(entry_for_host(options))
+    if names_many(options):
+        return _serve(gateway(screen, options))
     server = only_server(options)
     config = server.config
 
     async def work() -> Answer:
         def make_client(**others: Any) -> Client:
             given = client_options(server, options, screen, elicitation=None, cache=False)
-            given.setdefault("connect_timeout", _CONNECTS_WITHIN)
+            given.setdefault("connect_timeout", CONNECTS_WITHIN)
             options_of_both: dict[str, Any] = {**others, **given}
             return Client(server.target, **options_of_both)
 
@@ -58,12 +65,20 @@ def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
             return config is None or is_offered(str(name), config.include, config.exclude)
 
         limits = RequestOptions(options.timeout, options.max_timeout)
-        between = Bridge(make_client, lambda: _judge(server), explain, limits, offers)
-        stdin, stdout = _own_streams()
-        await between.serve(stdin, stdout, threads=sys.platform == "win32")
-        return Answer({}, "", is_shown=True)
+        judge = partial(_judge, server)
+        return await _serve(Bridge(make_client, judge, explain, limits, offers))
 
     return work()
+
+
+async def _shown(text: str) -> Answer:
+    return Answer(json.loads(text), text)
+
+
+async def _serve(served: Bridge | Gateway) -> Answer:
+    stdin, stdout = _own_streams()
+    await served.serve(stdin, stdout, threads=sys.platform == "win32")
+    return Answer({}, "", is_shown=True)
 
 
 def _own_streams() -> tuple[IO[bytes], IO[bytes]]:

@@ -9,6 +9,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..client.client import Client
 from ..client.connection.option_kinds import CLIENT_OPTIONS, check_options
 from ..client.connection.options import EraMemory
 from ..client.connection.targets import Target, name_targets
@@ -133,6 +134,8 @@ class Fleet:
         self._adopt(sources if isinstance(sources, Config) else Config())
         self.configs: dict[str, ServerConfig] = configured_servers(sources, self._gate)
         self.servers: dict[str, Server] = {}
+        self.prepare: Callable[[str, Client], None] | None = None
+        """Called with the name and the client of a server before that is connected."""
         is_lazy = self.lazy or any(config.lazy for config in self.configs.values())
         is_remembered = is_lazy or memory_file is not None
         self.memory: Memory | None = Memory(memory_file) if is_remembered else None

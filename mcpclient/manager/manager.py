@@ -319,6 +319,23 @@ class Manager(Calls):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
+    def serve(self, prepare: Callable[[str, Client], None], client_info: object) -> None:
+        """Let the servers serve another client: for code in this package, before `open`.
+
+        ``prepare`` gets the name and the client of each server before it is connected;
+        ``client_info``: what that client calls itself, if anything. Opening does not wait then, and
+        no server is required. Raises `UsageError` for a manager that is open.
+        """
+        if self._is_wanted or self._is_open:
+            raise UsageError(
+                "a manager that a gateway serves must not be open: it is opened once the host has "
+                "said what it is able to do"
+            )
+        self._wait, self._required = "none", ()
+        self._fleet.prepare = prepare
+        if isinstance(client_info, dict):
+            self._fleet.options = {**self._fleet.options, "client_info": client_info}
+
     # Servers and tools
 
     @property

@@ -91,10 +91,11 @@ class ToolNames:
     """
 
     def __init__(self, naming: Naming, limit: int, servers: Sequence[str] = ()) -> None:
+        self.naming: Naming = naming
         self._make = _maker(naming)
         if limit < _MIN_LIMIT:
             raise UsageError(f"name_limit is {_MIN_LIMIT} or more, not {limit!r}")
-        self._limit = limit
+        self.limit: int = limit
         self._servers: dict[str, _Server] = {}
         self._pending: list[str] = []  # servers that have no label yet
         self._claims: dict[str, str] = {}  # the server whose names begin so, in any style
@@ -153,7 +154,7 @@ class ToolNames:
 
     def _reserve(self, server: str, known: _Server) -> None:
         plain = _UNFIT.sub("_", server)
-        apart = f"{plain[: self._limit // 4]}_{_digest(server)}"
+        apart = f"{plain[: self.limit // 4]}_{_digest(server)}"
         was_apart = known.record.get("label") == apart
         for label in (apart, plain, apart) if was_apart else (plain, apart):
             one, other = known.named(label, "x"), known.named(label, "y")
@@ -174,7 +175,7 @@ class ToolNames:
         return any(name.startswith(prefix) and owner[0] != server for name, owner in names)
 
     def _spelling(self, known: _Server) -> str:
-        return f"{known.make('server', 'tool')} {self._limit}"
+        return f"{known.make('server', 'tool')} {self.limit}"
 
     def _restore(self, server: str, known: _Server) -> None:
         record, known.record = known.record, {}
@@ -184,7 +185,7 @@ class ToolNames:
         for tool, name in names.items():
             if not isinstance(name, str) or not name or _UNFIT.search(name):
                 continue
-            is_free = len(name) <= self._limit and name not in self._owners
+            is_free = len(name) <= self.limit and name not in self._owners
             if is_free and not self._is_foreign(server, name):
                 self._owners[name] = (server, tool)
                 known.names[tool] = name
@@ -288,10 +289,10 @@ class ToolNames:
 
     def _fitted(self, server: str, tool: str, name: str, number: int = 1) -> str:
         suffix = f"_{number}" if number > 1 else ""
-        if len(name) + len(suffix) <= self._limit:
+        if len(name) + len(suffix) <= self.limit:
             return name + suffix
         ending = f"_{_digest(server, tool)}{suffix}"
-        return name[: self._limit - len(ending)] + ending
+        return name[: self.limit - len(ending)] + ending
 
 
 def _digest(*parts: str) -> str:

@@ -136,6 +136,8 @@ class Server:
                 connection.caps = shared.caps.setdefault(self.name, own)
                 connection.caps.limits = own.limits
             connection.expect(self._upkeep.version)
+            if shared.prepare is not None:
+                shared.prepare(self.name, client)
             self._client = client
         return client
 

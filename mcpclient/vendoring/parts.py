@@ -91,8 +91,8 @@ PARTS: dict[str, Part] = {
     "inspector": Part("the inspector in a browser", ("inspector.",)),
     "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks", "adapters.limits")),
     "bridge": Part(
-        "a stdio server in front of another server",
-        ("bridge.", "jsonrpc.verbatim"),
+        "a stdio server in front of other servers",
+        ("bridging.", "gateway.", "jsonrpc.peer", "jsonrpc.verbatim"),
     ),
     "vendor": Part("making such copies", ("vendoring.copying",)),
 }

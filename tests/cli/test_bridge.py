@@ -160,7 +160,7 @@ def test_a_trace_has_the_messages_to_the_server(tmp_path: Path) -> None:
 def test_a_failure_inside_is_told_on_stderr() -> None:
     """F-BRIDGE-1: tracebacks and warnings, too; the host gets an error, and the next answer."""
     prelude = (
-        "import mcpclient.bridge.bridge as b, warnings; old = b.Bridge._initialize; "
+        "import mcpclient.bridging.bridge as b, warnings; old = b.Bridge._initialize; "
         "b.Bridge._initialize = lambda self, params: (warnings.warn('odd'), "
         "old(self, params) if self.__dict__.setdefault('tried', []) else "
         "(self.tried.append(1), 1 / 0))[-1]"

@@ -221,7 +221,7 @@ over_stdio(use)
 """,
     "bridge": """
 async def main():
-    from mcpclient.bridge.bridge import Bridge
+    from mcpclient.bridging.bridge import Bridge
     from mcpclient.client.connection.limits import RequestOptions
     reads, writes = os.pipe(), os.pipe()
     os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')

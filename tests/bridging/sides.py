@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 from mcpclient import Client, ConnectionLost
-from mcpclient.bridge.bridge import Bridge
+from mcpclient.bridging.bridge import Bridge
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.framing.ndjson import LineFramer
 from mcpclient.net.futures import NextChange

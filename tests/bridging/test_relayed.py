@@ -9,7 +9,7 @@ import pytest
 
 from mcpclient import ConnectionLost
 from mcpclient.transports.base import deliver_text
-from tests.bridge.sides import ServerSide, bridged
+from tests.bridging.sides import ServerSide, bridged
 from tests.support.mcp_server import McpServer
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]

@@ -11,7 +11,7 @@ import pytest
 from mcpclient import CallToolResult, McpError, ServerUnavailable
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.events.around import Call, Proceed
-from tests.bridge.sides import ServerSide, bridged
+from tests.bridging.sides import ServerSide, bridged
 from tests.support.mcp_server import McpServer, Refusal, refusing
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
@@ -280,7 +280,7 @@ async def test_what_comes_before_a_host_is_ready_waits_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """F-BRIDGE-1: in order, and in bounded memory."""
-    monkeypatch.setattr("mcpclient.bridge.host._MAX_EARLY", 2)
+    monkeypatch.setattr("mcpclient.bridging.host._MAX_EARLY", 2)
     async with bridged(McpServer("handshake")) as (host, side):
         await host.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
         for number in range(3):

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from mcpclient import Client, ConnectionLost
-from mcpclient.bridge.bridge import Bridge
+from mcpclient.bridging.bridge import Bridge
 from mcpclient.client.connection.limits import RequestOptions
-from tests.bridge.sides import HostSide, ServerSide, bridged, modern
+from tests.bridging.sides import HostSide, ServerSide, bridged, modern
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 

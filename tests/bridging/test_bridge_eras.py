@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.bridge.sides import PREFIX, bridged, modern
+from tests.bridging.sides import PREFIX, bridged, modern
 from tests.support.mcp_server import STATELESS, McpServer
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
@@ -308,7 +308,7 @@ async def test_a_retry_is_bound_to_its_call_and_used_once() -> None:
 
 async def test_calls_that_are_never_retried_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-BRIDGE-1: at most a number of them wait, and the end of the host cancels the rest."""
-    monkeypatch.setattr("mcpclient.bridge.rounds._MAX_HELD", 1)
+    monkeypatch.setattr("mcpclient.bridging.rounds._MAX_HELD", 1)
     server = McpServer("handshake")
     async with bridged(server) as (host, side):
         await host.request("server/discover", modern(roots={}))

@@ -1,0 +1,164 @@
+"""``mcpclient bridge`` in front of many servers: their configuration, and the options for it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .. import hints
+from ..config.config import Config, ServerConfig
+from ..errors import McpError, UsageError
+from ..framing.logs import logger_for
+from ..gateway.gateway import Gateway
+from ..manager.manager import Manager
+from ..manager.pins import Pins
+from ..suggestions import there_is_no
+from .command import Server, flag, option
+from .configured import load
+from .connecting import with_options
+from .parsing import NEEDED, name_server, spelled
+from .running import error_text
+from .screen import Screen
+
+_logger = logger_for("mcpclient.gateway")
+
+# Seconds for connecting: some servers are downloaded at their first start.
+CONNECTS_WITHIN = 120.0
+# Hosts put such as mcp__gateway__ in front of names, and models take 64 characters in all.
+_NAME_LIMIT = 50
+_WAIT = 1.0
+
+OPTIONS = (
+    flag("--all", "stand in front of every configured server"),
+    option("--only", "NAME,NAME", "stand in front of these configured servers"),
+    flag("--search", "offer three tools: find, describe and call any other"),
+    flag("--code", "offer these three, and run_python, which runs Python in a sandbox"),
+    flag("--read-only", "offer only tools that change nothing, as servers that you trust say"),
+    option(
+        "--pins",
+        "FILE",
+        "refuse tools that differ from this lock file (mcp.lock)",
+        nargs="?",
+        const="mcp.lock",
+    ),
+    option(
+        "--wait",
+        "SECONDS",
+        f"longest time that a list waits for servers that start ({_WAIT:g})",
+        type=float,
+        default=_WAIT,
+    ),
+    option(
+        "--name-limit",
+        "NUMBER",
+        f"longest name of a tool ({_NAME_LIMIT})",
+        type=int,
+        default=_NAME_LIMIT,
+    ),
+    flag("--print-config", "print the entry for the configuration of a host, and end"),
+)
+
+# The options that say how one server is connected.
+_FOR_ONE = (*NEEDED, "transport", "protocol_version")
+
+
+def names_many(options: argparse.Namespace) -> bool:
+    """Whether the options and words name many servers, or one in the way of many."""
+    is_plain = not options.words and options.server_command is None
+    many = options.all or options.only or options.search or options.code or options.read_only
+    return bool(many or options.pins or len(options.words) > 1 or (is_plain and options.config))
+
+
+def entry_for_host(options: argparse.Namespace) -> str:
+    """Return the entry that a host needs, as a document of the usual shape."""
+    words = [word for word in options.line if word != "--print-config"]
+    program = ["mcpclient"]
+    if shutil.which(program[0]) is None:
+        program = [sys.executable, "-m", str(__package__).rpartition(".")[0]]
+    command, *first = program
+    entry = {"command": command, "args": [*first, *words]}
+    return json.dumps({"mcpServers": {"gateway": entry}}, indent=2, ensure_ascii=False)
+
+
+def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
+    """Return a gateway to the servers that the options name. Raises `UsageError`."""
+    if options.server_command is not None:
+        raise UsageError("a server command is for a bridge to one server; name configured ones")
+    for name in _FOR_ONE:
+        if getattr(options, name):
+            raise UsageError(f"{spelled(name)} is for a bridge to one server").advise(
+                "Write it into the server's entry in the configuration file."
+            )
+    names = [*options.words, *filter(None, (options.only or "").split(","))]
+
+    def chosen() -> Config:
+        return _chosen(load(options.config), names, screen, options)
+
+    config = chosen()
+    for problem in config.problems:
+        screen.say(str(problem))
+    is_one = not options.all and not options.only and len(names) == 1
+    manager = Manager(
+        replace(config, load_again=chosen),
+        naming="tool" if is_one else "server__tool",
+        name_limit=options.name_limit,
+        lazy=True,
+        pins=Pins(options.pins, mode="refuse") if options.pins else None,
+        connect_timeout=CONNECTS_WITHIN,
+    )
+
+    def explain(name: str, error: BaseException) -> str:
+        found = manager.servers.get(name)
+        server = Server(found.config.target if found is not None else "")
+        named = argparse.Namespace(**{**vars(options), "named": [name], "words": []})
+        if not isinstance(error, McpError):
+            return str(error)
+        error.advise(name_server(hints.hint_for(error, hints.SHELL), named, server))
+        return error_text(error, stderr_was_shown=True)
+
+    return Gateway(
+        manager,
+        expose="code" if options.code else "search" if options.search else "all",
+        wait=options.wait,
+        read_only=options.read_only,
+        explain=explain,
+    )
+
+
+def _chosen(
+    config: Config, names: Sequence[str], screen: Screen, options: argparse.Namespace
+) -> Config:
+    """Return a configuration with the named servers, or all, and without the gateway itself."""
+    for name in names:
+        if name not in config.servers:
+            raise UsageError(there_is_no("server", name, config.servers, "in the configuration"))
+    servers = {}
+    for name, server in config.servers.items():
+        if names and name not in names:
+            continue
+        if is_gateway(server):
+            _logger.info("left out %s: it is a gateway to these servers", name)
+        elif server.state == "ready":
+            others: dict[str, Any] = {"elicitation": None, "cache": False}
+            servers[name] = with_options(server, options, screen, **others)
+        else:
+            servers[name] = server
+    return replace(config, servers=servers)
+
+
+_PROGRAM = r"(?:^|[/\\.\s])mcpclient(?:\.exe|\.pyz)?[\"']?\s+bridge\b"
+_MANY = r".*\s--(?:all|only|search|code|read-only)\b|\s+--config[\s=]\S+\s*$"
+_GATEWAY = re.compile(f"{_PROGRAM}(?:{_MANY})", re.DOTALL)
+
+
+def is_gateway(server: ServerConfig) -> bool:
+    """Whether an entry starts a gateway, which would start itself, and so on without end."""
+    target = server.target
+    words = target if isinstance(target, (list, tuple)) else []
+    return _GATEWAY.search(" ".join(map(str, words))) is not None

@@ -1,0 +1,1 @@
+"""All servers of a manager behind one stdio server."""

@@ -1,0 +1,128 @@
+"""What changes behind a gateway, and who is told: list changes, resources, notifications."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from typing import TYPE_CHECKING, Any, Callable
+
+from ..bridging.translation import LISTS, told
+from ..jsonrpc.messages import RequestId
+from ..jsonrpc.peer import Params
+from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, ResourceUpdated, event_of
+from .upstream import Upstream
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+SERVERS = "gateway://servers"
+"""The URI of the resource that shows the status of the servers."""
+
+# Seconds in which changes of all servers are gathered before the host hears of them.
+_GATHERED = 0.3
+
+
+class Changes:
+    """The subscriptions of a gateway's host, and the notifications for it."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._changed: set[str] = set()
+        self._following: dict[tuple[str, str], asyncio.Task[Any]] = {}
+        self._subscribed: set[str] = set()
+        self._listeners: dict[RequestId, ListenFilter] = {}
+
+    async def subscribe(self, uri: str) -> None:
+        """Tell a host of the handshake era about updates of a resource. Raises `PeerError`."""
+        await self._follow(uri)
+        self._subscribed.add(uri)
+
+    def unsubscribe(self, uri: str) -> None:
+        """Tell it nothing more about a resource."""
+        self._subscribed.discard(uri)
+        self._unfollow()
+
+    async def _follow(self, uri: str) -> None:
+        """Listen for updates of a resource, unless that is done already."""
+        if uri == SERVERS:
+            return
+        upstream, own = await self._gateway.directory.resource(uri)
+        if (upstream.name, own) not in self._following:
+            opened = asyncio.get_running_loop().create_future()
+            work = self._gateway.tasks.start(upstream.follow(ListenFilter(uris=(own,)), opened))
+            self._following[upstream.name, own] = work
+            await asyncio.wait({opened, work}, return_when=asyncio.FIRST_COMPLETED)
+
+    def _unfollow(self) -> None:
+        wanted = self._subscribed.union(*(each.uris for each in self._listeners.values()))
+        for server, own in list(self._following):
+            if self._gateway.directory.host_uri(server, own) not in wanted:
+                self._following.pop((server, own)).cancel()
+
+    async def listen(self, request_id: RequestId, params: Params) -> Params:
+        """Tell a stateless host the changes that it asks for, until it cancels."""
+        wanted = ListenFilter.from_wire(params.get("notifications"))
+        self._listeners[request_id] = wanted
+        try:
+            for uri in wanted.uris:
+                await self._follow(uri)
+            agreed = {"_meta": {SUBSCRIPTION_ID: request_id}, "notifications": wanted.to_wire()}
+            self._gateway.host.notify("notifications/subscriptions/acknowledged", agreed)
+            await asyncio.get_running_loop().create_future()
+            return {}
+        finally:
+            del self._listeners[request_id]
+            self._unfollow()
+
+    def changed(self, *kinds: str) -> None:
+        """Tell the host that lists have changed, a little later and once for all servers."""
+        if kinds and not self._changed:
+            asyncio.get_running_loop().call_later(_GATHERED, self._tell_changes)
+        self._changed.update(kinds)
+
+    def _tell_changes(self) -> None:
+        kinds, self._changed = self._changed, set()
+        for kind in LISTS:
+            if kind in kinds:
+                method = f"notifications/{kind}/list_changed"
+                self._tell(method, {}, partial(_wants, kind))
+
+    def _tell(self, method: str, params: Params, fits: Callable[[ListenFilter], object]) -> None:
+        """Send a notification to the host, or to those of its subscriptions that it fits."""
+        if self._gateway.host.version:
+            self._gateway.host.tell(method, params)
+        for request_id, wanted in self._listeners.items():
+            if fits(wanted):
+                for each in told(ListenEvent(method, params), wanted, request_id):
+                    self._gateway.host.notify(*each)
+
+    def updated(self, uri: str, params: Params) -> None:
+        """Tell the host that a resource has changed, if it has subscribed to it."""
+        if uri in self._subscribed or self._listeners:
+            self._tell("notifications/resources/updated", params, lambda wanted: uri in wanted.uris)
+
+    def happened(self, upstream: Upstream, event: ListenEvent, wanted: ListenFilter) -> None:
+        """Tell the host about an event that a server was asked to report."""
+        for method, params in told(event, wanted, None):
+            if method == "notifications/resources/updated":
+                uri = self._gateway.directory.host_uri(upstream.name, str(params.get("uri")))
+                self.updated(uri, {**params, "uri": uri})
+            elif method.endswith("/list_changed"):
+                self.changed(method.split("/")[1])
+
+    def notified(self, upstream: Upstream, method: str, params: Params) -> None:
+        """Pass a notification of a server on, after the responses that came before it."""
+        if method in ("notifications/cancelled", "notifications/subscriptions/acknowledged"):
+            return
+        event = event_of(method, params)
+        if method.endswith("/list_changed"):
+            if method != "notifications/tools/list_changed":  # which the manager follows
+                self.changed(method.split("/")[1])
+        elif isinstance(event, ResourceUpdated):
+            pass  # it was asked for by `follow`
+        elif self._gateway.host.version or type(event) is ListenEvent:
+            self._gateway.host.in_turn(self._gateway.host.tell, method, params)
+
+
+def _wants(kind: str, wanted: ListenFilter) -> bool:
+    return bool(getattr(wanted, kind))

@@ -1,0 +1,168 @@
+"""The prompts, resources and templates of all servers, by the names that the host has for them."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import McpError, PeerError
+from ..framing.logs import logger_for
+from ..jsonrpc.messages import ErrorCode
+from ..manager.naming import ToolNames
+from ..suggestions import there_is_no
+from .upstream import Upstream
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+_logger = logger_for("mcpclient.gateway")
+
+# Seconds that a list waits for a slow server; then the server's part is as it was the last time.
+_LISTED_WITHIN = 5.0
+
+# Lists: the method, the key of their items, and the capability.
+_LISTS = {
+    "prompts": ("prompts/list", "prompts"),
+    "resources": ("resources/list", "resources"),
+    "templates": ("resources/templates/list", "resourceTemplates"),
+}
+
+Items = Sequence[Mapping[str, Any]]
+
+
+class Directory:
+    """What was listed last: the items of each kind, by server.
+
+    A prompt is named as a tool is. A resource or template keeps its URI; where servers share one,
+    it is the first server's, and that of the others is ``server:URI``.
+    """
+
+    def __init__(self, gateway: Gateway, names: ToolNames) -> None:
+        self._gateway = gateway
+        self._names = ToolNames(names.naming, names.limit)
+        self._listed: dict[str, dict[str, Items]] = {kind: {} for kind in _LISTS}
+        self._told: set[str] = set()  # the collisions that were reported
+
+    async def items(self, kind: str) -> list[dict[str, Any]]:
+        """Return the items of all servers, as the host has them."""
+        await self._list(kind)
+        found = []
+        for upstream in self._gateway.upstreams.values():
+            for item in self._listed[kind].get(upstream.name, ()):
+                found.append(self._named(kind, upstream.name, item))
+        return found
+
+    async def _list(self, kind: str) -> None:
+        capability = "resources" if kind == "templates" else kind
+        upstreams = self._gateway.upstreams.values()
+        asked = [each for each in upstreams if each.offers(capability)]
+        works = {self._gateway.tasks.start(self._ask(kind, each)) for each in asked}
+        if works:
+            _, late = await asyncio.wait(works, timeout=_LISTED_WITHIN)
+            for work in late:
+                work.add_done_callback(lambda _: self._gateway.changes.changed(capability))
+
+    async def _ask(self, kind: str, upstream: Upstream) -> None:
+        try:
+            self._listed[kind][upstream.name] = await upstream.listed(*_LISTS[kind])
+        except McpError as error:
+            _logger.warning("%s: listing its %s failed: %s", upstream.name, kind, error)
+
+    def _named(self, kind: str, server: str, item: Mapping[str, Any]) -> dict[str, Any]:
+        if kind == "prompts":
+            name = str(item.get("name"))
+            self._names.assign(server, [name])
+            return {**item, "name": self._names.names_of(server)[name]}
+        key = "uri" if kind == "resources" else "uriTemplate"
+        return {**item, key: self.host_uri(server, str(item.get(key)), kind)}
+
+    def host_uri(self, server: str, uri: str, kind: str = "resources") -> str:
+        """Return the host's URI for a resource, or its template, of a server."""
+        key = "uri" if kind == "resources" else "uriTemplate"
+        for other, items in self._in_order(kind):
+            if other != server and any(item.get(key) == uri for item in items):
+                if uri not in self._told:
+                    self._told.add(uri)
+                    text = "%s and %s both have %s: the second is %s:%s for the host"
+                    _logger.warning(text, other, server, uri, server, uri)
+                return f"{server}:{uri}"
+            if other == server:
+                break
+        return uri
+
+    def _in_order(self, kind: str) -> list[tuple[str, Items]]:
+        listed = self._listed[kind]
+        return [(name, listed[name]) for name in self._gateway.upstreams if name in listed]
+
+    @property
+    def collisions(self) -> Sequence[str]:
+        """The URIs that several servers have."""
+        return sorted(self._told)
+
+    async def prompt(self, name: object) -> tuple[Upstream, str]:
+        """Return the server of a prompt, and its name there. Raises `PeerError`."""
+        if self._names.owner(str(name)) is None:
+            await self.items("prompts")
+        owner = self._names.owner(str(name))
+        if owner is None or owner[0] not in self._gateway.upstreams:
+            known = [item["name"] for item in await self.items("prompts")]
+            raise PeerError(ErrorCode.INVALID_PARAMS, there_is_no("prompt", str(name), known))
+        return self._gateway.upstreams[owner[0]], owner[1]
+
+    async def resource(self, uri: object, key: str = "uri") -> tuple[Upstream, str]:
+        """Return the server of a resource or a template, and its URI there. Raises `PeerError`.
+
+        A URI that no server lists is that of the server one of whose templates it fits, or of the
+        only one that has resources.
+        """
+        wanted = str(uri)
+        found = self._find(wanted, key)
+        if found is None:
+            await asyncio.gather(self._list("resources"), self._list("templates"))
+            found = self._find(wanted, key)
+        if found is None:
+            having = [each for each in self._gateway.upstreams.values() if each.offers("resources")]
+            if len(having) != 1:
+                names = ", ".join(each.name for each in having)
+                reason = (
+                    f"no server lists {wanted!r}; say SERVER:URI, with one of {names or 'none'}"
+                )
+                raise PeerError(ErrorCode.RESOURCE_NOT_FOUND, reason, {"uri": wanted})
+            found = having[0].name, wanted
+        return self._gateway.upstreams[found[0]], found[1]
+
+    def _find(self, wanted: str, key: str) -> tuple[str, str] | None:
+        for server, items in self._in_order("resources" if key == "uri" else "templates"):
+            if any(item.get(key) == wanted for item in items):
+                return server, wanted
+        for server in self._gateway.upstreams:
+            if wanted.startswith(f"{server}:") and ":" in wanted[len(server) + 1 :]:
+                return server, wanted[len(server) + 1 :]
+        fits = [
+            (_fit(str(item.get("uriTemplate")), wanted), server)
+            for server, items in self._in_order("templates")
+            for item in items
+        ]
+        best = max(fits, key=lambda fit: fit[0], default=(-1, ""))
+        return None if best[0] < 0 else (best[1], wanted)
+
+
+_EXPRESSION = re.compile(r"\{[^{}]*\}")
+
+
+def _fit(template: str, uri: str) -> int:
+    """Return how much of a URI's beginning a template gives, -1 where the URI does not fit it."""
+    first, *others = _EXPRESSION.split(template)
+    if not others:
+        return len(uri) if template == uri else -1
+    if not uri.startswith(first) or not uri.endswith(others[-1]):
+        return -1
+    at = len(first)
+    for part in others[:-1]:
+        found = uri.find(part, at)
+        if found < 0:
+            return -1
+        at = found + len(part)
+    return len(first) if at <= len(uri) - len(others[-1]) else -1

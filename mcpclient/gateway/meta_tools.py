@@ -1,0 +1,212 @@
+"""The tools that a gateway offers in place of hundreds: find, describe, call, and run_python.
+
+Their definitions are the same for the whole session, so that a cache of the conversation stays
+valid. A host that always allows one of them allows all that it reaches, and so the annotations of
+``call`` and ``run_python`` are those of the worst tool that there may be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..adapters.toolbox import Toolbox
+from ..client.events.around import refusal
+from ..code.toolset import CodeMode
+from ..errors import NotChecked, SchemaError
+from ..jsonrpc.peer import Params
+from ..manager.tools import ManagedTool
+from ..net.clocks import steady_seconds
+from ..protocol.schema import compile_schema
+from ..protocol.tool_search import search_tools
+from ..suggestions import there_is_no
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+_FOUND = 8
+_MAX_FOUND = 50
+_SHOWN = 200  # characters of a description
+
+_STRING = {"type": "string"}
+
+
+class MetaTools:
+    """The tools of one gateway. ``with_code``: also ``run_python``.
+
+    Raises `SandboxUnavailable` where code cannot be confined.
+    """
+
+    def __init__(self, gateway: Gateway, *, with_code: bool) -> None:
+        self._gateway = gateway
+        self._box: Toolbox | None = None
+        if with_code:
+            self._box = gateway.manager.toolbox("anthropic", code=CodeMode(), approve=self._allow)
+        self._definitions: list[dict[str, Any]] = []
+
+    def definitions(self) -> Sequence[Params]:
+        """Return the definitions, which never change."""
+        if not self._definitions:
+            servers = ", ".join(self._gateway.manager._fleet.configs)
+            reading = {"readOnlyHint": True, "openWorldHint": False}
+            is_harmless = self._gateway.is_read_only
+            reaching = {
+                "readOnlyHint": is_harmless,
+                "destructiveHint": not is_harmless,
+                "idempotentHint": False,
+                "openWorldHint": True,
+            }
+            self._definitions += [
+                _tool(
+                    "find",
+                    f"Find tools by words about the task. There are tools of: {servers}.",
+                    {"query": _STRING, "limit": {"type": "integer", "minimum": 1}},
+                    ["query"],
+                    reading,
+                ),
+                _tool(
+                    "describe",
+                    "Show what tools do and take, by the names that find gives.",
+                    {"names": {"type": "array", "items": _STRING}},
+                    ["names"],
+                    reading,
+                ),
+                _tool(
+                    "call",
+                    "Call a tool. Its arguments must fit the schema that describe shows.",
+                    {"server": _STRING, "tool": _STRING, "arguments": {"type": "object"}},
+                    ["tool"],
+                    reaching,
+                ),
+            ]
+            if self._box is not None:
+                (code,) = (tool for tool in self._box.tools if tool["name"] == "run_python")
+                about = code["description"].replace("search_tools", "find")
+                source = {"code": {"type": "string", "description": "the source"}}
+                self._definitions.append(_tool("run_python", about, source, ["code"], reaching))
+        return self._definitions
+
+    async def call(self, params: Params, meta: Params | None) -> Params:
+        """Return the result of one of these tools."""
+        name, given = params.get("name"), params.get("arguments")
+        arguments = given if isinstance(given, dict) else {}
+        if name == "call":
+            return await self._call(params, arguments, meta)
+        if name == "run_python" and self._box is not None:
+            return await self._run("run_python", arguments)
+        if name == "describe":
+            return self._describe(arguments.get("names"))
+        if name == "find" and self._box is not None:
+            return await self._run("search_tools", arguments)
+        if name == "find":
+            return self._find(arguments)
+        known = [each["name"] for each in self.definitions()]
+        return refusal(there_is_no("tool", str(name), known)).raw
+
+    async def close(self) -> None:
+        """End what code has left running."""
+        if self._box is not None:
+            await self._box.close()
+
+    async def _run(self, name: str, arguments: Params) -> Params:
+        assert self._box is not None, "there is one with code"
+        await self._box.refresh()
+        (tool,) = (each for each in self._box.agent_tools if each.name == name)
+        outcome = await tool.outcome(arguments)
+        return _text(outcome.text, is_error=outcome.is_error)
+
+    def _allow(self, call: object, tool: object) -> bool | str:
+        """Allow the calls of code to the tools that are offered."""
+        if not isinstance(tool, ManagedTool) or tool in self._gateway.offered():
+            return True
+        return "the gateway does not offer it"
+
+    def _find(self, arguments: Params) -> Params:
+        query, limit = arguments.get("query"), arguments.get("limit")
+        if not isinstance(query, str):
+            return refusal("Give a query: some words about the task of the tool.").raw
+        most = min(limit, _MAX_FOUND) if isinstance(limit, int) and limit > 0 else _FOUND
+        found = search_tools(query, self._gateway.offered(), limit=most)
+        lines = [
+            json.dumps(
+                {
+                    "name": tool.name,
+                    "server": tool.server,
+                    "tool": tool.raw_name,
+                    "description": (tool.description or tool.title or "")[:_SHOWN],
+                },
+                ensure_ascii=False,
+            )
+            for tool in found
+        ]
+        return _text("\n".join(lines) or "No tool fits. Try other words.")
+
+    def _describe(self, names: object) -> Params:
+        found = []
+        for name in names if isinstance(names, list) else [names]:
+            tool = self._named("", str(name))
+            if isinstance(tool, str):
+                return refusal(tool).raw
+            found.append(json.dumps({**tool.raw, "name": tool.name}, ensure_ascii=False))
+        return _text("\n".join(found))
+
+    def _named(self, server: str, name: str) -> ManagedTool | str:
+        """Return a tool by its full name, or by its server's and its own; or what is wrong."""
+        offered = self._gateway.offered()
+        for tool in offered:
+            if server in ("", tool.server) and tool.name == name:
+                return tool
+        own = [each for each in offered if server in ("", each.server) and each.raw_name == name]
+        if len(own) == 1:
+            return own[0]
+        if own:
+            return f"{name!r} may be of {', '.join(each.server for each in own)}: say which server"
+        return there_is_no("tool", name, [tool.name for tool in offered], "find shows them")
+
+    async def _call(self, params: Params, given: Params, meta: Params | None) -> Params:
+        tool = self._named(str(given.get("server") or ""), str(given.get("tool")))
+        if isinstance(tool, str):
+            return refusal(tool).raw
+        arguments = given.get("arguments") or {}
+        problems = _violations(tool.input_schema, arguments)
+        if problems:
+            text = "; ".join(problems)
+            return refusal(f"{tool.name} was not called: its arguments do not fit: {text}").raw
+        inner = {**params, "name": tool.name, "arguments": arguments}
+        return await self._gateway.call(inner, meta)
+
+
+def _violations(schema: object, arguments: object) -> list[str]:
+    """Return what does not fit; a required property with a default is left to the server."""
+    if isinstance(schema, Mapping):
+        properties = schema.get("properties")
+        has_default = {
+            name
+            for name, each in (properties.items() if isinstance(properties, Mapping) else ())
+            if isinstance(each, Mapping) and "default" in each
+        }
+        required = schema.get("required")
+        if has_default and isinstance(required, list):
+            schema = {**schema, "required": [each for each in required if each not in has_default]}
+    try:
+        compiled = compile_schema(schema, clock=steady_seconds)
+        return [str(each) for each in compiled.validate(arguments)]
+    except (SchemaError, NotChecked):
+        return []  # the server checks them itself
+
+
+def _tool(
+    name: str, about: str, properties: Params, required: Sequence[str], annotations: Params
+) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": required}
+    return {
+        "name": name,
+        "description": about,
+        "inputSchema": schema,
+        "annotations": annotations,
+    }
+
+
+def _text(text: str, *, is_error: bool = False) -> Params:
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}

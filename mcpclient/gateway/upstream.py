@@ -1,0 +1,197 @@
+"""One of the servers behind a gateway: requests to it, its questions, and its notifications."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from ..bridging.rounds import CARRIERS, Rounds
+from ..bridging.translation import LOG_LEVEL, completed, for_handshake
+from ..client.client import Client
+from ..client.connection.connection import all_pages
+from ..client.connection.limits import RequestOptions
+from ..client.events.callbacks import Observer
+from ..client.requests import connection_of
+from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
+from ..jsonrpc.messages import ErrorCode
+from ..jsonrpc.peer import Params
+from ..jsonrpc.verbatim import decode_verbatim
+from ..manager.machine import did_not_run
+from ..manager.server import Server
+from ..protocol.listen import ListenFilter
+from ..protocol.negotiation import REPEATABLE
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+
+class Upstream(Observer):
+    """A server of the manager, by its name, as the host of a gateway uses it."""
+
+    def __init__(self, gateway: Gateway, name: str) -> None:
+        self.name = name
+        self.rounds = Rounds()
+        self._gateway = gateway
+        self._tokens: set[object] = set()  # of progress, of the calls under way
+
+    @property
+    def server(self) -> Server:
+        """The server, which is another object when its configuration has changed."""
+        return self._gateway.server(self.name)
+
+    def prepare(self, client: Client) -> None:
+        """Let a new client of the server pass on what it reads, and ask the host."""
+        connection = connection_of(client)
+        connection.decode = decode_verbatim
+        connection.observers.append(self)
+        capabilities, opening = self._gateway.declared
+        connection.options.handlers.forward_to(self._ask, capabilities, opening)
+        connection.expect(self._gateway.host.version)
+
+    def offers(self, *path: str) -> bool:
+        """Whether the server is connected, and declares a capability."""
+        if not self.server.is_connected:
+            return False
+        found: Any = self.server.client.capabilities
+        for name in path:
+            found = found.get(name) if isinstance(found, Mapping) else None
+        return found is not None and found is not False
+
+    @property
+    def is_stateless(self) -> bool:
+        """Whether it speaks the stateless era; it has to be connected."""
+        era = connection_of(self.server.client).era
+        return era is not None and era.is_stateless
+
+    # Requests
+
+    async def request(
+        self, method: str, params: Params, meta: Params | None = None, subject: str = ""
+    ) -> Params:
+        """Return the result of a request in the era of the host, whose metadata is ``meta``.
+
+        ``subject``: the tool, prompt or resource. Waits for the connection, as calls of a manager.
+        """
+        token = _token_of(params)
+        if token is not None:
+            self._tokens.add(token)
+        try:
+            client = await self.server.ready_for(method, subject, params.get("arguments"))
+            if self.is_stateless == (meta is not None):
+                return await self._send(method, params, subject, is_raw=True)
+            if meta is None:
+                return await self._send(method, {**params}, subject)
+            level = meta.get(LOG_LEVEL)
+            if isinstance(level, str) and level != connection_of(client).session.log_level:
+                await self.set_log_level(level)
+            work = self._send(method, for_handshake(params), subject)
+            result = await (self.rounds.call(method, params, work) if method in CARRIERS else work)
+            return completed(method, result)
+        finally:
+            self._tokens.discard(token)
+
+    async def _send(
+        self, method: str, params: Params, subject: str, *, is_raw: bool = False
+    ) -> Params:
+        """Send a request; once more where it surely did not run, or that does no harm."""
+        server, is_repeated = self.server, False
+        while True:
+            client = await server.ready_for(method, subject, params.get("arguments"))
+            options = connection_of(client).options
+            seconds = options.limits.timeout_of(subject) if options.limits is not None else None
+            limits = RequestOptions(seconds, fresh=True, is_raw=is_raw)
+            try:
+                result = await client._forward(method, params, limits)
+            except McpError as error:
+                server.call_failed(client, error)
+                is_harmless = method in REPEATABLE or server.is_repeatable(subject)
+                is_harmless = is_harmless and isinstance(error, ConnectionLost)
+                if not is_repeated and (is_harmless or did_not_run(error)):
+                    is_repeated = True
+                    continue
+                if isinstance(error, ClientClosed) and server.loss is not None:
+                    raise server.loss.again() from error
+                raise
+            server.call_answered()
+            return result
+
+    async def listed(self, method: str, key: str) -> list[dict[str, Any]]:
+        """Return the items of all pages of a list; none where there is no such list."""
+
+        async def fetch(page: Params) -> Params:
+            return await self._send(method, page, "", is_raw=True)
+
+        try:
+            return await all_pages(fetch, key)
+        except PeerError as error:
+            if error.code != ErrorCode.METHOD_NOT_FOUND:
+                raise
+            return []
+
+    async def set_log_level(self, level: str) -> None:
+        """Set the level of log messages, if the server has any."""
+        if self.offers("logging"):
+            with suppress(McpError):  # which is no reason not to call its tools
+                await self.server.client.set_log_level(level)
+
+    # From the server
+
+    async def _ask(self, method: str, params: Params) -> Params:
+        """Ask the host. The message names the server; only calls of it carry the question."""
+        named = {**params, "_meta": {**(params.get("_meta") or {}), "mcpclient/server": self.name}}
+        if isinstance(params.get("message"), str):
+            named["message"] = f"[{self.name}] {params['message']}"
+        host = self._gateway.host
+        if not host.version:
+            return await self.rounds.ask(method, named)
+        return await host.ask_when_ready(method, named)
+
+    def notified(self, method: str, params: Params) -> None:
+        """Pass a notification on; a server says nothing about calls of other servers."""
+        if method == "notifications/progress":
+            if params.get("progressToken") not in [*self._tokens]:
+                return
+        elif method == "notifications/message":
+            own = params.get("logger")
+            params = {**params, "logger": f"{self.name}/{own}" if own else self.name}
+        self._gateway.changes.notified(self, method, params)
+
+    def connected(self) -> None:
+        """Tell the host that the lists of this server may be others now."""
+        self._gateway.tasks.start(self._begin())
+
+    async def _begin(self) -> None:
+        await self.server.settled()
+        self._gateway.changes.changed(
+            *(kind for kind in ("prompts", "resources") if self.offers(kind))
+        )
+        if self._gateway.log_level:
+            await self.set_log_level(self._gateway.log_level)
+        prompts, resources = (self.offers(kind, "listChanged") for kind in ("prompts", "resources"))
+        if (prompts or resources) and self.is_stateless:
+            await self.follow(ListenFilter(prompts=prompts, resources=resources))
+
+    async def follow(
+        self, wanted: ListenFilter, opened: asyncio.Future[None] | None = None
+    ) -> None:
+        """Pass on the changes that are wanted, for as long as there are any."""
+        listening = self.server.client.listen(
+            prompts=wanted.prompts,
+            resources=wanted.resources,
+            uris=wanted.uris,
+            tasks=wanted.tasks,
+        )
+        with suppress(McpError):
+            async with listening as subscription:
+                if opened is not None and not opened.done():
+                    opened.set_result(None)
+                async for event in subscription:
+                    self._gateway.changes.happened(self, event, wanted)
+
+
+def _token_of(params: Params) -> object:
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+    return token if isinstance(token, (str, int, float)) else None
