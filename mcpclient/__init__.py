@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from .errors import *  # noqa: F403 - all of the tree is public
     from .gate.gate import Approvals as Approvals
     from .gate.load import load_config as load_config
+    from .gateway.gateway import bridge as bridge
     from .inspector.inspector import Inspector as Inspector
     from .inspector.inspector import inspect as inspect
     from .jsonrpc.messages import ErrorCode as ErrorCode
@@ -210,6 +211,7 @@ _MODULES = {
     ),
     ".gate.gate": "Approvals",
     ".gate.load": "load_config",
+    ".gateway.gateway": "bridge",
     ".inspector.inspector": "Inspector inspect",
     ".jsonrpc.messages": "ErrorCode",
     ".manager.calls": "ManagedPrompt ManagedResource ManagedResourceTemplate",

@@ -8,6 +8,8 @@ goes to the server that its name or URI belongs to.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import Awaitable, Mapping
 from typing import IO, Any, Callable, Literal
 
@@ -22,7 +24,7 @@ from ..bridging.translation import (
 )
 from ..client.client import Client
 from ..client.events.around import not_called, refusal
-from ..errors import McpError, PeerError, ServerUnavailable
+from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
 from ..hints import SHELL, hint_for
 from ..jsonrpc.messages import ErrorCode, RequestId
@@ -74,6 +76,9 @@ class Gateway:
         read_only: bool = False,
         explain: Explain = explained,
     ) -> None:
+        if expose not in ("all", "search", "code"):
+            raise UsageError(f'expose is "all", "search" or "code", not {expose!r}')
+        manager.require_closed()
         self.manager = manager
         self.host: HostChannel
         self.tasks: BackgroundTasks = BackgroundTasks()
@@ -434,3 +439,33 @@ _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[P
 
 def _renamed(params: Params, name: str, key: str = "name") -> Params:
     return {**params, key: name}
+
+
+async def bridge(
+    manager: Manager,
+    stdin: IO[bytes] | None = None,
+    stdout: IO[bytes] | None = None,
+    *,
+    expose: Expose = "all",
+    wait: float = 1.0,
+    read_only: bool = False,
+) -> None:
+    """Be a stdio server in front of all servers of a manager, until the host closes its end.
+
+    ``manager``: one that is not open; it is opened with what the host is able to do, at the host's
+    first request, and closed at the end. ``stdin``, ``stdout``: raw binary files or pipes, which
+    this closes (by default those of the process). ``expose``: the tools that the host gets:
+    ``"all"``; ``"search"``: find, describe and call in their place; ``"code"``: also run_python.
+    ``wait``: the most seconds that lists wait for servers that are still starting. ``read_only``:
+    only tools of which a trusted server says that they change nothing.
+
+    Raises `UsageError` for an open manager, and `SandboxUnavailable` where code cannot be confined.
+
+    ::
+
+        await mcpclient.bridge(mcpclient.Manager(".mcp.json", pins=mcpclient.Pins("mcp.lock")))
+    """
+    gateway = Gateway(manager, expose=expose, wait=wait, read_only=read_only)
+    source = os.fdopen(os.dup(0), "rb", 0) if stdin is None else stdin
+    target = os.fdopen(os.dup(1), "wb", 0) if stdout is None else stdout
+    await gateway.serve(source, target, threads=sys.platform == "win32")

@@ -164,11 +164,14 @@ class Upstream(Observer):
 
     async def _begin(self) -> None:
         await self.server.settled()
+        if not self.server.is_connected:
+            return
         self._gateway.changes.changed(
             *(kind for kind in ("prompts", "resources") if self.offers(kind))
         )
-        if self._gateway.log_level:
-            await self.set_log_level(self._gateway.log_level)
+        level, session = self._gateway.log_level, connection_of(self.server.client).session
+        if level and level != session.log_level:  # which an earlier session has handed on
+            await self.set_log_level(level)
         prompts, resources = (self.offers(kind, "listChanged") for kind in ("prompts", "resources"))
         if (prompts or resources) and self.is_stateless:
             await self.follow(ListenFilter(prompts=prompts, resources=resources))

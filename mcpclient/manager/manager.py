@@ -319,6 +319,14 @@ class Manager(Calls):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
+    def require_closed(self) -> None:
+        """Raise `UsageError` if it is open."""
+        if self._is_wanted or self._is_open:
+            raise UsageError(
+                "a manager that is bridged must not be open: it is opened once the host has said "
+                "what it is able to do"
+            )
+
     def serve(self, prepare: Callable[[str, Client], None], client_info: object) -> None:
         """Let the servers serve another client: for code in this package, before `open`.
 
@@ -326,11 +334,7 @@ class Manager(Calls):
         ``client_info``: what that client calls itself, if anything. Opening does not wait then, and
         no server is required. Raises `UsageError` for a manager that is open.
         """
-        if self._is_wanted or self._is_open:
-            raise UsageError(
-                "a manager that a gateway serves must not be open: it is opened once the host has "
-                "said what it is able to do"
-            )
+        self.require_closed()
         self._wait, self._required = "none", ()
         self._fleet.prepare = prepare
         if isinstance(client_info, dict):
