@@ -268,8 +268,13 @@ class Gateway:
     # Tools
 
     def offered(self) -> list[ManagedTool]:
-        """Return the tools that the host may call."""
-        return [tool for tool in self.manager.tools if tool.read_only or not self.is_read_only]
+        """Return the tools that the host may call: none that pins refuse is read by a model."""
+        return [
+            tool
+            for tool in self.manager.tools
+            if (tool.read_only or not self.is_read_only)
+            and self.server(tool.server).refusal_of(tool.raw_name) is None
+        ]
 
     async def _list_tools(self, method: str, params: Params, meta: Params | None) -> Params:
         if self._meta_tools is not None:

@@ -266,6 +266,10 @@ class Server:
         """Return the content of a lock file for this server, see `Pins.write`."""
         return self._tools.to_pin()
 
+    def refusal_of(self, tool: str) -> str | None:
+        """Return why a tool is refused by filters or pins, by its own name; None if it is not."""
+        return self._tools.refusal_of(tool)
+
     # Reports of its client
 
     def full_name(self, method: str, name: str) -> str:

@@ -380,7 +380,7 @@ class ServerTools:
         if key is None and method != "completion/complete":
             return None
         name = str(params.get(key or "ref"))
-        reason = self._refusal_of(name if method == "tools/call" else None)
+        reason = self.refusal_of(name if method == "tools/call" else None)
         if reason is None:
             return None
         if method != "tools/call":
@@ -388,7 +388,7 @@ class ServerTools:
         by = "filter" if reason == _LEFT_OUT else "pin"
         return not_called(self._server.full_name(method, name), reason, by).raw
 
-    def _refusal_of(self, tool: str | None) -> str | None:
+    def refusal_of(self, tool: str | None) -> str | None:
         """Return why a tool, or anything else of the server, is refused; None when it is not."""
         config, pins = self._server.config, self._shared.pins
         if tool is not None and not is_offered(tool, config.include, config.exclude):

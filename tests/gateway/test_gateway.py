@@ -445,14 +445,13 @@ async def test_pins_and_the_audit_log_hold(tmp_path: Any) -> None:
     pins = mcpclient.Pins(lock, mode="refuse")
     async with gateway({"a": side}, pins=pins, audit=str(log)) as host:
         await host.initialize()
-        await names(host)
+        assert await names(host) == ["a__write"]
         refused = (await answer_to(host, "tools/call", {"name": "a__read"}))["result"]
         assert refused["isError"]
         call = {"name": "a__write", "arguments": {"to": "x"}}
         assert not (await answer_to(host, "tools/call", call))["result"].get("isError")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
-    calls = [(each.get("tool"), each.get("outcome")) for each in lines if each.get("tool")]
-    assert [tool for tool, _ in calls] == ["read", "write"]
+    assert [each["name"] for each in lines if each["kind"] == "call"] == ["read", "write"]
 
 
 async def test_a_manager_that_is_open_is_refused() -> None:
