@@ -1,4 +1,4 @@
-"""What changes behind a gateway, and who is told: list changes, resources, notifications."""
+"""Subscriptions of a gateway's host, and notifications for it: lists, resources, progress, logs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SERVERS = "gateway://servers"
 """The URI of the resource that shows the status of the servers."""
 
-# Seconds in which changes of all servers are gathered before the host hears of them.
+# Seconds in which changes of all servers are gathered before they are reported.
 _GATHERED = 0.3
 
 

@@ -33,7 +33,7 @@ Items = Sequence[Mapping[str, Any]]
 
 
 class Directory:
-    """What was listed last: the items of each kind, by server.
+    """The items of each kind that each server listed last.
 
     A prompt is named as a tool is. A resource or template keeps its URI; where servers share one,
     it is the first server's, and that of the others is ``server:URI``.

@@ -1,8 +1,8 @@
 """A stdio server in front of all servers of a manager.
 
-It answers the opening of a host at once, whatever the servers do: they are connected then, and told
-what the host is able to do. Their tools, prompts and resources are one list each, and a request
-goes to the server that its name or URI belongs to.
+It answers the opening of a host at once, whatever the servers do: they are connected then, and
+learn the capabilities of the host. Their tools, prompts and resources are one list each, and a
+request goes to the server that its name or URI belongs to.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import sys
 from collections.abc import Awaitable, Mapping
 from typing import IO, Any, Callable, Literal
 
-from .. import __version__
 from ..bridging.host import HostChannel
 from ..bridging.translation import (
     CAPABILITIES,
@@ -36,6 +35,7 @@ from ..manager.tools import ManagedTool
 from ..net.futures import BackgroundTasks, NextChange
 from ..protocol.negotiation import STATELESS_VERSIONS
 from ..suggestions import there_is_no
+from ..version import __version__
 from .changes import SERVERS, Changes
 from .directory import Directory
 from .meta_tools import MetaTools
@@ -50,7 +50,7 @@ Expose = Literal["all", "search", "code"]
 """The tools that the host gets: all, or those that find and call the others."""
 
 Explain = Callable[[str, BaseException], str]
-"""Takes the name of a server and an error; returns a text for the user and the model."""
+"""Takes the name of a server and an error; returns its message for the user and the model."""
 
 
 def explained(server: str, error: BaseException) -> str:
@@ -124,7 +124,7 @@ class Gateway:
     # Opening
 
     def _open(self, capabilities: Any, info: Any, opening: Params) -> None:
-        """Begin to open the manager with what the host has said, at its first request."""
+        """Begin to open the manager with the capabilities of the host, at its first request."""
         if self._opening is not None:
             return
         self.declared = capabilities if isinstance(capabilities, dict) else {}, opening
@@ -457,8 +457,8 @@ async def bridge(
 ) -> None:
     """Be a stdio server in front of all servers of a manager, until the host closes its end.
 
-    ``manager``: one that is not open; it is opened with what the host is able to do, at the host's
-    first request, and closed at the end. ``stdin``, ``stdout``: raw binary files or pipes, which
+    ``manager``: one that is not open; it is opened with the capabilities of the host, at its first
+    request, and closed at the end. ``stdin``, ``stdout``: raw binary files or pipes, which
     this closes (by default those of the process). ``expose``: the tools that the host gets:
     ``"all"``; ``"search"``: find, describe and call in their place; ``"code"``: also run_python.
     ``wait``: the most seconds that lists wait for servers that are still starting. ``read_only``:

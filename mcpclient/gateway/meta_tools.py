@@ -152,7 +152,7 @@ class MetaTools:
         return _text("\n".join(found))
 
     def _named(self, server: str, name: str) -> ManagedTool | str:
-        """Return a tool by its full name, or by its server's and its own; or what is wrong."""
+        """Return a tool by its full name, or by its server's and its own; or the reason why there is none."""
         offered = self._gateway.offered()
         for tool in offered:
             if server in ("", tool.server) and tool.name == name:
@@ -178,7 +178,7 @@ class MetaTools:
 
 
 def _violations(schema: object, arguments: object) -> list[str]:
-    """Return what does not fit; a required property with a default is left to the server."""
+    """Return the violations; a required property with a default is left to the server."""
     if isinstance(schema, Mapping):
         properties = schema.get("properties")
         has_default = {

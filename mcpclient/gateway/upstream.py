@@ -42,7 +42,7 @@ class Upstream(Observer):
         return self._gateway.server(self.name)
 
     def prepare(self, client: Client) -> None:
-        """Let a new client of the server pass on what it reads, and ask the host."""
+        """Let a new client of the server pass messages on unchanged, and ask the host."""
         connection = connection_of(client)
         connection.decode = decode_verbatim
         connection.observers.append(self)
@@ -133,7 +133,7 @@ class Upstream(Observer):
     async def set_log_level(self, level: str) -> None:
         """Set the level of log messages, if the server has any."""
         if self.offers("logging"):
-            with suppress(McpError):  # which is no reason not to call its tools
+            with suppress(McpError):  # its tools can be called all the same
                 await self.server.client.set_log_level(level)
 
     # From the server
