@@ -152,7 +152,7 @@ class MetaTools:
         return _text("\n".join(found))
 
     def _named(self, server: str, name: str) -> ManagedTool | str:
-        """Return a tool by its full name, or by its server's and its own; or the reason why there is none."""
+        """Return a tool by its full name, or by its server's and its own; else an explanation."""
         offered = self._gateway.offered()
         for tool in offered:
             if server in ("", tool.server) and tool.name == name:
