@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
 
+from ..framing.invisible import invisible_in, without_invisible
 from ..protocol.types import Tool
 from ..suggestions import there_is_no
-from .limits import NameRule, estimated_tokens, fit_names, without_surrogates
+from .limits import NameRule, estimated_tokens, fit_names, with_strings, without_surrogates
 from .schemas.reduced import plain_root
 from .schemas.rewriting import JsonSchema, inlined, normal_schema, with_root_apart
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
@@ -39,18 +40,23 @@ class Binding:
     """The tool behind a definition, and the conversion of its arguments.
 
     ``properties``: the server's name of each renamed property. ``schema``: the server's schema; a
-    null for an optional property that cannot be null is left out.
+    null for an optional property that cannot be null is left out. ``unseen``: the strings of the
+    schema that have invisible characters, by their text without these.
     """
 
     tool: Tool
     properties: Mapping[str, str] = field(default_factory=dict)
     schema: JsonSchema = field(default_factory=dict)
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for the server."""
         named = {self.properties.get(name, name): value for name, value in given.items()}
         arguments: dict[str, Any] = without_nulls(named, self.schema, self.schema)
-        return arguments
+        if not self.unseen:
+            return arguments
+        restored: dict[str, Any] = with_strings(arguments, lambda text: self.unseen.get(text, text))
+        return restored
 
 
 class ToolDefinitions(list[dict[str, Any]]):
@@ -199,6 +205,7 @@ def define(
     return list(made.values()), problems
 
 
+_MOST_NOTES = 20  # about the invisible characters of one tool
 NOT_FOR_MODELS = "left out: it is not for models"
 
 
@@ -217,7 +224,12 @@ def _converted(
     tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None
 ) -> Definition:
     """Return a tool by the rules of an API, independent of the other tools."""
-    schema, notes = normal_schema(tool)
+    seen = with_strings(tool.raw, without_invisible)
+    notes = [f"left out of {each}" for each in invisible_in(tool.raw)][:_MOST_NOTES]
+    unseen = _unseen(tool.input_schema) if notes else {}
+    tool, offered = Tool(seen), tool
+    schema, more = normal_schema(tool)
+    notes += more
     if inline_refs or (inline_refs is None and not rules.follows_references):
         schema = inlined(schema, notes)
     schema, sentence = plain_root(schema, rules.refused, notes)
@@ -244,10 +256,21 @@ def _converted(
         tool.name,
         without_surrogates(description),
         without_surrogates(schema),
-        Binding(tool, renamed, declared),
+        Binding(offered, renamed, declared, unseen),
         notes,
         stricter,
     )
+
+
+def _unseen(schema: Any) -> dict[str, str]:
+    """Return the strings of a schema with invisible characters, by their text without these."""
+    found: dict[str, str] = {}
+
+    def note(text: str) -> str:
+        return found.setdefault(without_invisible(text), text)
+
+    with_strings(schema, note)
+    return {text: original for text, original in found.items() if text != original}
 
 
 # Keywords at the root that may refer to properties by the server's names.

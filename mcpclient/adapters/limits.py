@@ -270,8 +270,18 @@ def without_surrogates(value: Any) -> Any:
     """
     if isinstance(value, str):
         return _LONE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
+    return with_strings(value, without_surrogates)
+
+
+def with_strings(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a copy of a JSON value with each string changed, also in keys."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {
+            change(key) if isinstance(key, str) else key: with_strings(item, change)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [without_surrogates(item) for item in value]
+        return [with_strings(item, change) for item in value]
     return value

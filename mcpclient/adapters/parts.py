@@ -14,6 +14,7 @@ from typing import Any, Union
 
 from ..errors import McpError, UsageError
 from ..errors.network import text_without_output
+from ..framing.invisible import described_invisible
 from ..protocol.sampling import SamplingMessage, SamplingRequest
 from ..protocol.types import (
     AudioContent,
@@ -77,7 +78,8 @@ class Prepared:
 def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
     """Return the outcome of a call within the limits and the media that an API accepts.
 
-    A long text adds to the result's ``warnings``.
+    A long text adds to the result's ``warnings``, and so do invisible characters, of which the
+    model gets a note.
     """
     if outcome is None:
         return Prepared([_NOT_MADE], True)
@@ -85,11 +87,15 @@ def prepared(outcome: Outcome, limits: Limits, rules: MediaRules) -> Prepared:
         return Prepared([limited(without_surrogates(text_of(outcome)), limits)], True)
     parts = _admitted(_with_structured(outcome, limits), rules, limits.max_image_bytes)
     text = "\n".join(part for part in parts if isinstance(part, str))
-    warning = token_warning(text)
-    if warning is not None and warning not in outcome.warnings:
-        outcome.warnings.append(warning)
+    unseen = described_invisible(text)
+    unseen = f"the result has {unseen}" if unseen else ""
+    for warning in filter(None, (token_warning(text), unseen)):
+        if warning not in outcome.warnings:
+            outcome.warnings.append(warning)
     if len(text) > limits.max_chars:
         parts = [limited(text, limits), *(part for part in parts if isinstance(part, Media))]
+    if unseen:
+        parts.append(f"[Note of the client: {unseen}]")
     return Prepared(_joined(parts) or [_NOTHING], outcome.is_error)
 
 

@@ -27,6 +27,7 @@ from ..errors import (
     safe_str,
 )
 from ..framing.escaping import escape, escape_line
+from ..framing.invisible import invisible_in
 from ..framing.uri import Url, parse_url
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
@@ -269,7 +270,13 @@ async def _tool_checks(client: Client) -> list[Check]:
     if twice:
         said += f"; several are called {escape_line(', '.join(twice[:_NAMED]))}"
         hint = "Give every tool a unique name: of these only one can be called."
-    listed = Check("tools", "warning" if twice else "ok", said, hint)
+    agreement = connection_of(client).agreement
+    unseen = [f"{tool.get('name')}: {each}" for tool in tools for each in invisible_in(tool)]
+    unseen += invisible_in(agreement.instructions if agreement else None, "instructions")
+    if unseen:
+        said += f"; {_named(unseen)}"
+        hint = hint or "Remove the invisible characters: models do not get them."
+    listed = Check("tools", "warning" if hint else "ok", said, hint)
     results, inputs = (
         [
             f"{key} of {tool.get('name')}: {problem}"
@@ -281,13 +288,16 @@ async def _tool_checks(client: Client) -> list[Check]:
     wrong = results + inputs
     if not wrong:
         return [listed, Check("schemas", "ok", "all of them can be used")]
-    more = f"; and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
-    text = escape_line("; ".join(wrong[:_NAMED]) + more)
     hint = "models get its usable parts, and may miss the rest"
     if results:
         hint = "the results of the tool cannot be checked"
     status: Status = "failed" if results else "warning"
-    return [listed, Check("schemas", status, text, f"Correct the schema: {hint}.")]
+    return [listed, Check("schemas", status, _named(wrong), f"Correct the schema: {hint}.")]
+
+
+def _named(found: Sequence[str]) -> str:
+    more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return escape_line("; ".join(found[:_NAMED]) + more)
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:

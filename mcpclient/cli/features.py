@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
 from ..client.events.callbacks import LOG_LEVELS
+from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
+from ..framing.invisible import invisible_in
 from ..jsonrpc.messages import ErrorCode
 from ..net.paths import state_folder
 from ..protocol.tasks import Task
@@ -53,14 +55,16 @@ async def _run_info(client: Client, screen: Screen, options: argparse.Namespace)
     ]
     columns = screen.style.columns
     text = definitions(rows, columns)
-    if client.instructions:
-        text += "\n\n" + fill(escape(client.instructions.strip()), columns)
+    agreement = connection_of(client).agreement
+    instructions = agreement.instructions if agreement is not None else None
+    if instructions:
+        text += "\n\n" + fill(escape(instructions.strip()), columns)
     raw = {
         "serverInfo": server.raw,
         "protocolVersion": client.protocol_version,
         "transport": client.transport_name,
         "capabilities": client.capabilities,
-        "instructions": client.instructions,
+        "instructions": instructions,
     }
     return Answer(raw, text)
 
@@ -107,9 +111,13 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
         tools = [tool for tool in listed if fnmatchcase(tool.name.lower(), wanted.lower())]
         text = _listed(tools, screen.style, whole=options.long)
     raw = {"tools": [tool.raw for tool in tools]}
+    unseen = [f"{tool.name}: {each}" for tool in tools for each in invisible_in(tool.raw)]
+    for each in unseen[:_MAX_UNSEEN]:
+        screen.say(each)
     return Answer(raw, text if options.pick is None else options.pick(raw))
 
 
+_MAX_UNSEEN = 20
 _MAX_REMEMBERED = 4 * 1024 * 1024
 
 

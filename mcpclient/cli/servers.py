@@ -222,6 +222,9 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
         servers = manager.servers
         offers = {name: each.to_pin() for name, each in servers.items() if each.is_connected}
         down = {name: _error_of(servers[name]) for name in chosen if name not in offers}
+    for name, offer in offers.items():
+        for unseen in offer.unseen():
+            screen.say(f"{name}: {unseen}")
     if options.check:
         return _answer_lock([*_compared(pins, gone, offers), *_unknown(down)], options.file)
     if down and not offers:

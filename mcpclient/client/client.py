@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
 from ..framing.escaping import escape_line
+from ..framing.invisible import without_invisible
 from ..net.paths import is_bundle
 from ..protocol.negotiation import extensions_of
 from ..protocol.tasks import Task, answered_task, described_task
@@ -184,9 +185,10 @@ class Client(Contents):
 
     @property
     def instructions(self) -> str | None:
-        """The server's instructions for a language model that uses it."""
+        """The server's instructions for a language model, without characters that are invisible."""
         agreement = self._connection.agreement
-        return agreement.instructions if agreement is not None else None
+        said = agreement.instructions if agreement is not None else None
+        return said and without_invisible(said)
 
     @property
     def protocol_version(self) -> str | None:

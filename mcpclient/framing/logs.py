@@ -17,14 +17,21 @@ def logger_for(name: str) -> logging.Logger:
 def _escape_arguments(record: logging.LogRecord) -> bool:
     if isinstance(record.args, tuple):
         record.args = tuple(
-            _Harmless(escape_line(str(each))) if isinstance(each, (str, BaseException)) else each
+            each if each is None or isinstance(each, (int, float)) else _Harmless(each)
             for each in record.args
         )
     return True
 
 
 class _Harmless(str):
-    """A string that is escaped already, so ``%r`` only adds the quotes."""
+    """The string of a value, escaped; it keeps the value for ``%r``."""
+
+    def __new__(cls, value: object) -> _Harmless:
+        made = super().__new__(cls, escape_line(str(value)))
+        made.value = value
+        return made
+
+    value: object
 
     def __repr__(self) -> str:
-        return f"'{self}'"
+        return f"'{self}'" if isinstance(self.value, str) else escape_line(repr(self.value))

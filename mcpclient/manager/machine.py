@@ -28,6 +28,7 @@ from ..errors import (
     TokenRequestFailed,
     UsageError,
 )
+from ..framing.escaping import escape_line
 from ..net.futures import BackgroundTasks, LoopBound, NextChange
 from .pins import Mismatch
 
@@ -282,6 +283,9 @@ class PinMismatch:
 
     server: str
     mismatch: Mismatch
+
+    def __str__(self) -> str:
+        return f"{escape_line(self.server)}: {self.mismatch}"
 
 
 ManagerEvent = Union[StatusChanged, ToolsUpdated, PinMismatch]

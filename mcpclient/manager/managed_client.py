@@ -31,11 +31,13 @@ from ..errors import (
 from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
 from ..net.login.authentication import awaits_login, expect_login
+from ..protocol.types import Tool
 from ..transports.base import Transport
 from .machine import NEXT_STEPS, Status, did_not_run
 
 if TYPE_CHECKING:
-    from ..client.connection.client_options import ClientOptions
+    from ..client.connection.client_options import ClientOptions, QueryOptions
+    from ..typing_compat import Unpack
     from .server import Server
 
 T = TypeVar("T")
@@ -73,6 +75,15 @@ class ManagedClient(Client):
         if not self._server.is_connected:
             raise self._server.unavailable()
         return self._server.client
+
+    async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
+        """Return the tools as `Client.list_tools` does, but those that the manager hands on."""
+        listed = await self.list_all_tools(**options)
+        return [Tool(raw) for raw in self._server.handed_on([tool.raw for tool in listed])]
+
+    async def list_all_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
+        """Return the tools as the server lists them."""
+        return await super().list_tools(**options)
 
     async def open(self) -> None:
         """Open the connection; only `Server` calls this, once the server may start."""

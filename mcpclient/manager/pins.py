@@ -11,20 +11,26 @@ import difflib
 import hashlib
 import json
 import os
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..config.config import ServerConfig
 from ..errors import UsageError, safe_str
+from ..framing.escaping import escape, escape_in_json, escape_line
+from ..framing.invisible import invisible_in
 from ..framing.logs import logger_for
 from ..net.files import change_file, read_file
 from ..net.paths import state_folder
 from ..protocol.types import Tool
 
 _logger = logger_for("mcpclient.manager")
+
+DEFAULT_FILE = "mcp.lock"
+"""The lock file of the command line."""
 
 _MAX_FILE_SIZE = 64 * 1024 * 1024
 _VERSION = 1
@@ -53,7 +59,7 @@ class Mismatch:
     ``"added"`` (not in the lock), ``"removed"``, ``"duplicate"`` (listed more than once, so that
     its name says nothing), ``"instructions"`` (those of the server have changed), or ``"server"``:
     its entry in the configuration is another one than that which was locked. ``difference``: of
-    the definitions or instructions, as lines of text.
+    the definitions or instructions, as escaped lines of text.
     """
 
     tool: str
@@ -67,9 +73,14 @@ class Mismatch:
             return "ask its author for names that differ"
         return "look at the difference, and lock again if it is meant"
 
+    @property
+    def message(self) -> str:
+        """The sentence about it, without the difference."""
+        text = _SAID[self.kind]
+        return f"tool '{escape_line(self.tool)}': {text}" if self.tool else text
+
     def __str__(self) -> str:
-        text = _SAID[self.kind] if not self.tool else f"tool {self.tool!r}: {_SAID[self.kind]}"
-        return f"{text}\n{self.difference}" if self.difference else text
+        return f"{self.message}\n{self.difference}" if self.difference else self.message
 
 
 class ServerOffer(NamedTuple):
@@ -84,6 +95,13 @@ class ServerOffer(NamedTuple):
     instructions: str = ""
     sha256: str = ""
 
+    def unseen(self) -> Iterator[str]:
+        """Yield where the definitions and the instructions have invisible characters."""
+        for tool in self.tools:
+            for each in invisible_in(definition_of(tool.raw)):
+                yield f"{tool.name}: {each}"
+        yield from invisible_in(self.instructions, "instructions")
+
 
 class PinnedServer(NamedTuple):
     """The part of a lock file about one server: fingerprint, definitions of tools, instructions."""
@@ -97,11 +115,12 @@ class PinnedServer(NamedTuple):
 class Pins:
     """A lock file of tools; ``servers``: those that are locked, by name.
 
-    ``path``: the file. ``mode``: ``"warn"``: a tool that differs is told of, as an event, a problem
-    and a log line; ``"refuse"``: it is not called either, and neither is one that is not in the
-    lock, whether it is listed or not, and no instructions are handed on but those that were locked.
-    Of a server whose configuration is another one, or which is not in the lock, nothing is called,
-    read or got.
+    ``path``: the file. ``mode``: ``"warn"``: a tool that differs is reported by an event, a problem
+    and a log line; ``"refuse"``: it is not called either, nor is one that is not in the lock. Its
+    new definition is not handed on: the locked one stays, which someone has reviewed, and whose
+    refused calls tell the user why. A tool that is not in the lock is not offered, and instructions
+    only if they were locked. If a server's configuration differs, or it is not in the lock, nothing
+    of it is offered, called, read or got.
 
     Raises `UsageError` for a file that is there and is not a lock file.
     """
@@ -119,6 +138,11 @@ class Pins:
         """Return whether a server, or a tool of it, is in the lock."""
         pinned = self.servers.get(server)
         return pinned is not None and (tool is None or tool in pinned.tools)
+
+    def command(self, server: str) -> str:
+        """Return the command line that shows the differences of a server."""
+        file = [] if os.fspath(self.path) == DEFAULT_FILE else ["--file", os.fspath(self.path)]
+        return shlex.join(["mcpclient", "lock", "--check", *file, server])
 
     def compare(
         self,
@@ -158,11 +182,25 @@ class Pins:
         return found
 
     def refused(self, mismatches: Sequence[Mismatch]) -> dict[str, str]:
-        """Return the tools that are not to be called, each with the reason; "" stands for all."""
+        """Return the tools that are not to be called, each with the reason; "" stands for all.
+
+        A reason is for models too, so it quotes nothing of the server.
+        """
         if self.mode == "warn":
             return {}
         ignored = ("removed", "instructions")  # which are not handed on, and call nothing
-        return {each.tool: str(each) for each in mismatches if each.kind not in ignored}
+        return {each.tool: _SAID[each.kind] for each in mismatches if each.kind not in ignored}
+
+    def offered(
+        self, server: str, mismatches: Sequence[Mismatch], tools: Sequence[Definition]
+    ) -> Sequence[Definition]:
+        """Return the definitions to hand on, of ``tools`` as a server lists them."""
+        if self.mode == "warn":
+            return tools
+        pinned = self.servers.get(server)
+        if pinned is None or "" in self.refused(mismatches):
+            return []
+        return [pinned.tools[name] for name in by_name(tools) if name in pinned.tools]
 
     def write(self, servers: Mapping[str, ServerOffer | tuple[str, Iterable[Tool]]]) -> None:
         """Lock the tools of ``servers``: by name, a fingerprint, the tools as listed, and the
@@ -235,8 +273,9 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
             for name, pinned in sorted(servers.items())
         },
     }
+    # Reviewed as text, so it shows what would not be seen.
     text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    return text.encode("utf-8", "surrogatepass")
+    return escape_in_json(text).encode("utf-8")
 
 
 def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[Mismatch, ...]:
@@ -270,7 +309,7 @@ def digest_of(definition: Definition) -> str:
 
 def _compared(before: str, after: str) -> str:
     lines = before.splitlines(), after.splitlines()
-    return "\n".join(difflib.unified_diff(*lines, "locked", "offered", lineterm="", n=1))
+    return escape("\n".join(difflib.unified_diff(*lines, "locked", "offered", lineterm="", n=1)))
 
 
 # Memory

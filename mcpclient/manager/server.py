@@ -270,6 +270,10 @@ class Server:
         """Return why a tool is refused by filters or pins, by its own name; None if it is not."""
         return self._tools.refusal_of(tool)
 
+    def handed_on(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return the definitions that filters and pins let through."""
+        return self._tools.handed_on(tools)
+
     # Reports of its client
 
     def full_name(self, method: str, name: str) -> str:

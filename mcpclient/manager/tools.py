@@ -12,9 +12,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
 from ..client.events.around import not_called
-from ..client.requests import SUBJECTS
+from ..client.requests import SUBJECTS, connection_of
 from ..errors import CallRefused, McpError, safe_str
 from ..framing.escaping import escape_line
+from ..framing.invisible import without_invisible
 from ..framing.logs import logger_for
 from ..net.futures import cancel
 from ..protocol.types import Tool
@@ -223,7 +224,8 @@ def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
 class ServerTools:
     """The tools of one server, and its instructions.
 
-    ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions.
+    ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions
+    as they came.
     ``mismatches``: the differences from the lock file, and tools that are listed twice.
     """
 
@@ -243,7 +245,8 @@ class ServerTools:
         """The instructions of the server; nothing where pins refuse them."""
         pins = self._shared.pins
         is_other = any(not each.tool for each in self.mismatches)
-        return "" if is_other and pins is not None and pins.mode == "refuse" else self.said
+        is_refused = is_other and pins is not None and pins.mode == "refuse"
+        return "" if is_refused else without_invisible(self.said)
 
     def stop(self) -> None:
         """Cancel the tasks in the background."""
@@ -256,7 +259,7 @@ class ServerTools:
         client = self._server.client
         if "tools" not in client.capabilities:
             return []
-        listed = await client.list_tools(fresh=True)
+        listed = await client.list_all_tools(fresh=True)
         tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
         await self._shared.catalog.prepare(self._server, self._offered(tools))
         return tools
@@ -272,7 +275,8 @@ class ServerTools:
     def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer the tools of the present connection."""
         self.stale = False
-        self.said = self._server.client.instructions or ""
+        agreement = connection_of(self._server.client).agreement
+        self.said = (agreement and agreement.instructions) or ""
         self.show(tools)
         if self._shared.memory is not None:
             version = self._server.client.protocol_version or ""
@@ -280,9 +284,8 @@ class ServerTools:
             self._shared.memory.note(memory_key(self._server.config), remembered)
 
     def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Offer those of ``tools`` that the filters let through, and compare them with the pins."""
+        """Compare tools with the pins, and offer those that filters and pins let through."""
         self._tools = self._offered(tools)
-        self._shared.catalog.update(self._server, self._tools)
         pins, known = self._shared.pins, self.mismatches
         if pins is None:
             self.mismatches = repeated_tools(self._tools)
@@ -290,9 +293,17 @@ class ServerTools:
             self.mismatches = tuple(pins.compare(self._server.name, *self.to_pin()))
             for mismatch in self.mismatches:
                 self._shared.events.tell(PinMismatch(self._server.name, mismatch))
+        self._shared.catalog.update(self._server, self.handed_on(tools))
         for mismatch in self.mismatches:
             if mismatch not in known:
                 _logger.warning("%s: %s", self._server.name, mismatch)
+
+    def handed_on(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return the definitions that others may see, of ``tools`` as the server lists them."""
+        pins, offered = self._shared.pins, self._offered(tools)
+        if pins is None:
+            return offered
+        return pins.offered(self._server.name, self.mismatches, offered)
 
     def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
         include, exclude = self._server.config.include, self._server.config.exclude
@@ -398,9 +409,11 @@ class ServerTools:
         if self.stale:  # no other connection, nor another list, says what may be called now
             return "its server has not been compared with the lock file yet"
         refused = pins.refused(self.mismatches)
-        if "" in refused:
-            return refused[""]
-        if tool is None:
-            return None if pins.knows(self._server.name) else "its server is not in the lock file"
-        unlisted = None if pins.knows(self._server.name, tool) else "it is not in the lock file"
-        return refused.get(tool, unlisted)
+        reason = refused.get("")
+        if reason is None and not pins.knows(self._server.name):
+            reason = "its server is not in the lock file"
+        if reason is None and tool is not None:
+            is_locked = pins.knows(self._server.name, tool)
+            reason = refused.get(tool, None if is_locked else "it is not in the lock file")
+        command = pins.command(self._server.name)
+        return reason and f"{reason}; {command} shows the difference"

@@ -336,3 +336,26 @@ def test_how_much_a_request_takes_in_strict_mode() -> None:
         [True, False],
         ["not strict: a request takes at most 16 unions in strict mode"],
     )
+
+
+@each_provider
+def test_invisible_text_reaches_no_model_and_is_told(provider: str) -> None:
+    """F-SAFE-12: definitions are without it, and its values still lead back to the server's."""
+    unseen = "\U000e0072\U000e006d"
+    colour = {"enum": [f"red{unseen}", "blue"], "description": f"Which{unseen}."}
+    schema = {"type": "object", "properties": {"colour": colour, "n": {"type": "string"}}}
+    offered = tool(schema, f"paint{unseen}", description=f"Paints.{unseen} \u2764\ufe0f")
+    module, schema_of = PROVIDERS[provider]
+    made = module.tools([offered])
+    assert unseen[0] not in repr(list(made)) and "Paints. \u2764\ufe0f" in str(list(made))
+    assert schema_of(made)["properties"]["colour"]["enum"] == ["red", "blue"]
+    told = "2 invisible characters: U+E0072 TAG LATIN SMALL LETTER R at "
+    assert any(f"left out of description: {told}7, " in each for each in messages(made))
+    assert any(
+        f"left out of inputSchema.properties.colour.enum[0]: {told}3" in each
+        for each in messages(made)
+    )
+    (binding,) = made.bindings.values()
+    given = {"colour": "red", "n": "redder"}
+    assert binding.arguments(given) == {"colour": f"red{unseen}", "n": "redder"}
+    assert binding.tool is offered

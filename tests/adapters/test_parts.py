@@ -232,3 +232,13 @@ def test_a_text_file_in_a_blob_is_text(mime_type: str) -> None:
     resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": mime_type}
     result = CallToolResult({"content": [{"type": "resource", "resource": resource}]})
     assert parts_of(result.content) == ["[resource a:b]", "{}\ufffd"]
+
+
+def test_a_result_keeps_invisible_text_and_is_marked() -> None:
+    """F-SAFE-12: it may be what was asked for, and the model and the caller are told."""
+    result = CallToolResult({"content": [{"type": "text", "text": "a\u200bb"}]})
+    made = prepared(result, Limits(), MediaRules())
+    told = "the result has 1 invisible character: U+200B ZERO WIDTH SPACE at 1"
+    assert made.text == f"a\u200bb\n[Note of the client: {told}]"
+    prepared(result, Limits(), MediaRules())
+    assert result.warnings == [told]

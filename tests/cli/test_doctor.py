@@ -76,6 +76,13 @@ LOCAL = {
     ),
     "a revision that is none": Found(offering([FINE], "1.0"), "", check="era"),
     "tools as an object": Found(offering({"t": FINE}), "", check="tools", code=5),
+    "invisible text": Found(
+        offering([{**FINE, "description": "a\u200b"}]),
+        "Remove the invisible characters",
+        check="tools",
+        status="warning",
+        code=0,
+    ),
     "two tools of one name": Found(
         offering([FINE, FINE]), "a unique name", check="tools", status="warning", code=0
     ),

@@ -14,6 +14,7 @@ from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
 from tests.cli.in_process import Terminal
+from tests.cli.odd_servers import FINE, offering
 from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 
@@ -291,6 +292,19 @@ def test_a_lock_covers_what_any_command_can_reach(capsys: Capture) -> None:
     assert {"elicitation", "roots", "sampling"} <= locked
     reached = json.loads(run(capsys, "tools", "--config", "c.json", "choosy", "--json")[0])["tools"]
     assert {each["name"] for each in reached} <= locked
+
+
+def test_invisible_text_is_told_where_tools_are_listed_and_locked(capsys: Capture) -> None:
+    """F-SAFE-12: with its place and its position."""
+    command = offering([{**FINE, "description": "a\u200b"}])[1:]
+    entry = {"command": command[0], "args": command[1:]}
+    Path("c.json").write_text(json.dumps({"mcpServers": {"s": entry}}))
+    told = "t: description: 1 invisible character: U+200B ZERO WIDTH SPACE at 1\n"
+    config = ("--config", "c.json")
+    for words in (["tools", "s", *config], ["tools", "s", "t", *config]):
+        assert told in run(capsys, *words)[1]
+    for words in (["lock", *config], ["lock", "--check", *config]):
+        assert f"s: {told}" in run(capsys, *words)[1]
 
 
 def test_what_a_lock_is_compared_with_is_told_once(capsys: Capture) -> None:
