@@ -25,6 +25,7 @@ from conformance import (
     negotiate,
     official,
     peers,
+    published,
     readme,
     replay,
     server_suite,
@@ -47,6 +48,7 @@ class Part:
 
 PARTS = {
     "replay": Part(replay.run),
+    "published": Part(published.run, provide=published.provide),
     "live": Part(live.run, live.ENVIRONMENTS),
     "bridged": Part(bridged.run, bridged.ENVIRONMENTS),
     "scenarios": Part(server_suite.run, server_suite.ENVIRONMENTS),

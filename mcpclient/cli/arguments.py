@@ -138,9 +138,7 @@ def example_words(tool: Tool) -> list[str]:
 
     They are one JSON object where a word would not be an argument, but an option or a file.
     """
-    schema = tool.input_schema
-    properties = properties_of(schema)
-    values = {name: _example(properties.get(name, {}), schema) for name in needed_of(schema)}
+    values = example_arguments(tool)
     words = [
         f"{name}={value if isinstance(value, str) else json.dumps(value)}"
         for name, value in values.items()
@@ -151,6 +149,13 @@ def example_words(tool: Tool) -> list[str]:
     if not names_are_plain or any(str(value).startswith("@") for value in values.values()):
         words = [json.dumps(values, ensure_ascii=False)]
     return [tool.name, *words]
+
+
+def example_arguments(tool: Tool) -> dict[str, Any]:
+    """Return examples of the required arguments of a tool, as its schema gives them."""
+    schema = tool.input_schema
+    properties = properties_of(schema)
+    return {name: _example(properties.get(name, {}), schema) for name in needed_of(schema)}
 
 
 def _example(schema: Mapping[str, Any], root: Any) -> Any:

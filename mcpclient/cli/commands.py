@@ -38,6 +38,7 @@ COMMANDS = {
     "remove": "remove a server from a configuration file",
     "lock": "lock the definitions of all tools, or compare them with the lock",
     "doctor": "check a server step by step, with a hint for each problem",
+    "check": "judge a server, as its author and CI do: protocol, schemas, descriptions",
     "ping": "measure how fast the server answers",
     "shell": "talk to one or many servers line by line, or run a file of lines",
     "open": "keep a server open in the background for other commands",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from ..framing.invisible import invisible_in
 from ..framing.uri import Url, parse_url
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
+from ..recording.judging import JudgedTranscript
 from .command import Answer, LocalCommand, Server
 from .commands import PROTOCOL_ERROR
 from .connecting import client_for
@@ -43,7 +45,7 @@ Status = Literal["ok", "warning", "failed", "skipped"]
 
 CHECKS = (
     *("config", "command", "dns", "tcp", "tls", "proxy", "http"),
-    *("path", "era", "auth", "tools", "schemas", "sandbox"),
+    *("path", "era", "auth", "tools", "schemas", "protocol", "sandbox"),
 )
 """The checks in order: each needs those before it to pass."""
 
@@ -90,7 +92,7 @@ def check_of(error: McpError) -> str:
 
 def checks_for(url: Url | None, *, through_proxy: bool) -> set[str]:
     """Return the checks that apply to a server; ``url`` is None for a command."""
-    names = {"config", "era", "tools", "schemas"}
+    names = {"config", "era", "tools", "schemas", "protocol"}
     if url is None:
         return names | {"command"}
     is_address = ":" in url.host or url.host.replace(".", "").isdigit()
@@ -171,12 +173,14 @@ async def _examined(
     code, trust, is_connected = 0, "", False
     relevant: set[str] = set()
     found: list[Check] = []
+    judged = JudgedTranscript()
     try:
         if isinstance(server, McpError):
             raise server
         if server.warnings:
             found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
         client = client_for(server._replace(warnings=()), options, screen)
+        client.trace_to(judged.append)
         target, connection = client.target, connection_of(client)
         network, named = connection.options.network, server.target
         url = parse_url(named) if isinstance(named, str) and "://" in named else None
@@ -188,6 +192,7 @@ async def _examined(
             found += [_agreed(client), *_sandbox_check(server)]
             try:
                 found += await _tool_checks(client)
+                found.append(_protocol_check(judged))
             finally:
                 noise = connection.session.transport.skipped
                 if noise:
@@ -298,6 +303,22 @@ async def _tool_checks(client: Client) -> list[Check]:
 def _named(found: Sequence[str]) -> str:
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     return escape_line("; ".join(found[:_NAMED]) + more)
+
+
+# What the checks of tools and of the command say already.
+_SAID = {"duplicate", "not-json-rpc", "tool-name"}
+
+
+def _protocol_check(judged: JudgedTranscript) -> Check:
+    faults = [each for about, each in judged.found if each.code not in _SAID]
+    # Tools without a usable schema are in the check before.
+    faults = [each for each in faults if not re.match(r"result\.tools\[\d+\]", each.text)]
+    if not faults:
+        return Check("protocol", "ok", "its messages match the schema of the revision")
+    texts = [f"{each.text} [{each.clause}]" for each in faults[:_NAMED]]
+    more = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
+    hint = "Correct the server's messages; mcpclient check lists all violations."
+    return Check("protocol", "warning", escape_line("; ".join(texts) + more), hint)
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:

@@ -28,7 +28,7 @@ from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
 from . import arguments
 from .command import Answer, Command, LocalCommand, either, flag, option
-from .commands import FAILED
+from .commands import FAILED, PROTOCOL_ERROR
 from .connecting import client_for
 from .layout import MARKS, Style, definitions, fill, listing, one_line, table
 from .parsing import command_line, find_server
@@ -215,12 +215,19 @@ def _text(schema: Mapping[str, Any]) -> str:
     options=(
         option("-o --output", "FILE", "save the image, the sound or the bytes of the result"),
         flag("--unchecked", "do not compare the arguments with the schema"),
+        flag("--strict", "exit with code 5 if the server violates the protocol"),
         flag("--detach", "make a task of the call, and print its id at once"),
         arguments.pick_option("the structured content, or of JSON in the text"),
     ),
 )
 async def _run_call(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     called, values = options.words[0], arguments.unchecked_arguments(options.arguments)
+    judged = None
+    if options.strict:
+        from ..recording.judging import JudgedTranscript
+
+        judged = JudgedTranscript()
+        client.trace_to(judged.append)
     if not options.unchecked:
         called, values = await _checked(client, called, options.arguments, options)
     if options.detach:
@@ -232,6 +239,10 @@ async def _run_call(client: Client, screen: Screen, options: argparse.Namespace)
     else:
         result = await client.call_tool(called, values, on_progress=screen.status.update)
     answer = answer_of(result, options.output, screen)
+    if judged is not None and judged.found:
+        for about, fault in judged.found:
+            screen.say(f"violation: {fault.code}: {about}: {fault.text} [{fault.clause}]")
+        answer = answer._replace(exit_code=PROTOCOL_ERROR)
     if options.pick is None or result.is_error:
         return answer
     value = arguments.json_in(result.text) if result.structured is None else result.structured

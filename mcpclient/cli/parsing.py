@@ -46,7 +46,7 @@ _MEANT = {
     **dict.fromkeys(("run", "exec", "invoke", "call-tool"), "call"),
     **{"login": "auth login", "logout": "auth logout"},
     **dict.fromkeys(("connect", "start", "repl"), "shell"),
-    **dict.fromkeys(("check", "test", "diagnose"), "doctor"),
+    **dict.fromkeys(("test", "diagnose"), "doctor"),
     **dict.fromkeys(("get", "cat", "resource"), "read"),
     "version": "--version",
     "proxy": "record",

@@ -6,6 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count, takewhile
@@ -186,6 +187,9 @@ class Questions:
 
 _MAX_RESULTS = 200
 
+CALL: ContextVar[str] = ContextVar("CALL", default="")
+"""The page's call that the code at hand runs for: what it sends belongs to that call."""
+
 
 @dataclass(frozen=True)
 class PageRequest:
@@ -253,6 +257,7 @@ class Calls:
     async def _run(self, name: str, client: Client, request: PageRequest) -> None:
         clock = asyncio.get_running_loop().time
         began = clock()
+        CALL.set(name)  # of this task only
         facts = {name: getattr(request, name) for name in ("server", "method", "subject")}
         # An item of their own: arguments may be large, and each progress step replaces the call's.
         recorder = connection_of(client).options.network.recorder

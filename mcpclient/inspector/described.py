@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from typing import Any, Union
 from urllib.parse import parse_qs, urlsplit
 
@@ -21,13 +21,11 @@ from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer, forget_variables
+from ..protocol.faults import Fault, lists
 from ..protocol.negotiation import era_of
-from ..recording.conversation import Call, Conversation, Failed, Refused
 from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
 from ..recording.transcript import error_facts
-
-_OPENING = ("initialize", "server/discover")
 
 
 def described_error(error: BaseException | None) -> dict[str, Any] | None:
@@ -51,7 +49,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "copied": copied_target(connection.route.destination, options),
         "transport": client.transport_name if client.is_connected else None,
         "version": version,
-        "era": _era(version),
+        "era": era_name(version),
         "server": client.server_info.raw,
         "capabilities": client.capabilities,
         "instructions": client.instructions,
@@ -66,50 +64,10 @@ def described_client(client: Client) -> dict[str, Any]:
     }
 
 
-def _era(version: object) -> str | None:
+def era_name(version: object) -> str | None:
+    """Return the name of the era of a revision; None for an unknown one."""
     era = era_of(version) if isinstance(version, str) else None
     return None if era is None else era.value
-
-
-def described_recording(header: Mapping[str, Any], conversation: Conversation) -> dict[str, Any]:
-    """Return the same for a recorded server, as far as the recording holds it."""
-    opening: Mapping[str, Any] = {}
-    for call in conversation.calls:
-        if call.request["method"] in _OPENING and call.answer is not None:
-            result = call.answer.get("result")
-            opening = result if isinstance(result, dict) else opening
-    meta = opening.get("_meta")
-    named = meta.get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
-    versions = opening.get("supportedVersions")
-    newest = versions[0] if isinstance(versions, Sequence) and versions else None
-    version = opening.get("protocolVersion") or newest
-    return {
-        "target": header.get("target"),
-        "transport": header.get("transport"),
-        "version": version,
-        "era": _era(version),
-        "server": named or opening.get("serverInfo") or {},
-        "capabilities": opening.get("capabilities") or {},
-        "instructions": opening.get("instructions"),
-        "recorded": header.get("recorded"),
-    }
-
-
-def described_call(call: Call) -> dict[str, Any]:
-    """Return a recorded call: ``method``, ``params``, ``seconds`` and ``outcome``.
-
-    The outcome is a result, a JSON-RPC error, a failure, or ``{"http": status}``.
-    """
-    last = call.steps[-1] if call.steps else None
-    outcome: Any = None
-    if call.answer is not None:
-        outcome = call.answer.get("error", call.answer.get("result"))
-    elif isinstance(last, Refused):
-        outcome = {"http": last.status}
-    elif isinstance(last, Failed):
-        outcome = dict(last.error)
-    params, method = call.request.get("params"), call.request["method"]
-    return {"method": method, "params": params, "seconds": call.seconds, "outcome": outcome}
 
 
 async def described_login(client: Client, error: BaseException | None) -> dict[str, Any]:
@@ -244,7 +202,7 @@ Lists = dict[str, Any]
 ``errors``: the error of a list that failed, by list."""
 
 # Of each list: its capability, its name, its method, and its name in results.
-_LISTS = (
+LISTS = (
     ("tools", "tools", "tools/list", "tools"),
     ("resources", "resources", "resources/list", "resources"),
     ("resources", "templates", "resources/templates/list", "resourceTemplates"),
@@ -258,9 +216,9 @@ async def fetch_lists(client: Client, *, fresh: bool = False) -> Lists:
     Entries are as the server sent them, malformed ones included. The client does not remember them,
     so that the program it belongs to behaves as it does without an inspector.
     """
-    found: dict[str, list[Any]] = {name: [] for _, name, _, _ in _LISTS}
+    found: dict[str, list[Any]] = {name: [] for _, name, _, _ in LISTS}
     errors: dict[str, Any] = {}
-    for capability, name, method, key in _LISTS:
+    for capability, name, method, key in LISTS:
         if capability in client.capabilities:
             try:
                 found[name] = await _entries(client, method, key, fresh=fresh)
@@ -284,50 +242,17 @@ async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> lis
     return entries
 
 
-def recorded_lists(conversation: Conversation) -> dict[str, list[Any]]:
-    """Return the lists of a recorded server as they were last fetched, all pages of each."""
-    found: dict[str, list[Any]] = {}
-    for _, name, method, key in _LISTS:
-        pages: list[Any] = []
-        for call in conversation.calls:
-            result = call.answer.get("result") if call.answer is not None else None
-            if call.request["method"] != method or not isinstance(result, dict):
-                continue
-            params = call.request.get("params")
-            if not (isinstance(params, dict) and "cursor" in params):
-                pages = []  # a new listing begins without a cursor
-            page = result.get(key)
-            pages += page if isinstance(page, list) else []
-        found[name] = pages
-    return found
-
-
-_SCHEMAS = ("inputSchema", "outputSchema")
-
 # Seconds of checking after which other tasks run.
 _TURN = 0.01
 
 
-async def schema_issues(tools: Iterable[Any]) -> list[tuple[int, str, str, str]]:
-    """Return the schemas of tools that are not JSON Schema. Other tasks run in between.
-
-    Each is the tool's index, its name, the field, and the reason.
-    """
-    from ..protocol.schema import compile_schema
-
-    found: list[tuple[int, str, str, str]] = []
+async def schema_faults(tools: Iterable[Any], revision: str) -> AsyncIterator[tuple[int, Fault]]:
+    """Yield the faults of schemas, each with its tool's index. Other tasks run in between."""
     clock = asyncio.get_running_loop().time
     began = clock()
     for index, tool in enumerate(tools):
-        schemas = {name: tool.get(name) for name in _SCHEMAS} if isinstance(tool, Mapping) else {}
-        for field, schema in schemas.items():
-            try:
-                if isinstance(schema, Mapping):
-                    compile_schema(schema, clock=steady_seconds)
-            except (McpError, ValueError) as error:
-                name = tool["name"] if isinstance(tool.get("name"), str) else ""
-                found.append((index, name, field, f"is not a JSON Schema: {error}"))
+        for each in lists.schema_faults(tool, revision, clock=steady_seconds):
+            yield index, each
         if clock() - began > _TURN:
             await asyncio.sleep(0)
             began = clock()
-    return found

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, NamedTuple
 
-from ..recording.transcript import Record, Transcript, read_transcripts, write_line
+from ..jsonrpc.messages import ErrorCode
+from ..protocol.faults import Fault
+from ..protocol.faults.judge import LEVELS, Asked
+from ..recording.judging import Judged, JudgedTranscript
+from ..recording.transcript import Record, write_line
+from .spans import Span, Spans
 
 _MAX_LABEL_LENGTH = 120
 _MAX_DETAIL_LENGTH = 200
-_MAX_PENDING = 10_000
 _MAX_EXCHANGES = 500
-
-# The levels of log messages, the least severe first.
-LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 
 # The members of params that tell requests of one method apart, the best first.
 _TELLING = ("name", "uri", "level", "message", "taskId", "requestId", "progressToken", "data")
@@ -31,9 +32,9 @@ class Row(NamedTuple):
     ``answer``, ``error``, ``notification``, ``http``, ``text``, ``note`` or ``header``. ``label``
     and ``detail``: its subject, cut to a line. ``size``: characters of the record. ``partner``: the
     number of the request that an answer belongs to, or of the answer, or None. ``milliseconds``:
-    the time from the request to this answer. ``channel``: as in the record. ``fault``: the
-    violation of the protocol in it, if there is one. ``level``: that of a log message. ``at``:
-    seconds since the epoch, None where the transcript does not say when it began.
+    the time from the request to this answer. ``channel``: as in the record. ``faults``: the
+    violations of the protocol in it. ``level``: that of a log message. ``at``: seconds since the
+    epoch, None where the transcript does not say when it began.
     """
 
     number: int
@@ -46,7 +47,7 @@ class Row(NamedTuple):
     partner: int | None
     milliseconds: float | None
     channel: str
-    fault: str = ""
+    faults: Sequence[Fault] = ()
     level: str = ""
     at: float | None = None
 
@@ -54,22 +55,6 @@ class Row(NamedTuple):
         """Return this row with its kind and its subject, and more fields."""
         subject = _cut(label, _MAX_LABEL_LENGTH), _cut(detail, _MAX_DETAIL_LENGTH)
         return self._replace(kind=kind, label=subject[0], detail=subject[1], **more)
-
-
-def message_of(record: Record) -> Any:
-    """Return the message that a record carries, or None."""
-    if "message" in record:
-        return record["message"]
-    event = record.get("event")
-    data = event.get("data") if isinstance(event, dict) else record.get("text")
-    if isinstance(data, str) and data[:1] in ("{", "[") and record.get("channel") != "stderr":
-        try:  # JSON that is not written compactly stands there as it came
-            data = json.loads(data)
-        except (ValueError, RecursionError):
-            return None
-        if "http" in record and not (isinstance(data, list) or "jsonrpc" in data):
-            return None  # of a login, say
-    return data if isinstance(data, (dict, list)) else None
 
 
 def _seconds(recorded: object) -> float | None:
@@ -98,6 +83,8 @@ def _outcome(message: Mapping[str, Any], label: str) -> tuple[str, str, object]:
     """Return the kind, the label and the detail of an answer."""
     error, result = message.get("error"), message.get("result")
     if isinstance(error, dict):
+        if label == "server/discover" and error.get("code") == ErrorCode.METHOD_NOT_FOUND:
+            return "answer", label, "the server speaks the handshake"
         return "error", label, f"{error.get('code')}: {error.get('message')}"
     if isinstance(result, dict):
         if result.get("isError") is True:
@@ -135,71 +122,6 @@ def _of_bytes(record: Record) -> tuple[object, object]:
     return record.get("text", "bytes that are not UTF-8"), ""
 
 
-# The members of results that must be of a type, by the method of their request.
-_MEMBERS: Mapping[str, Mapping[str, type]] = {
-    "initialize": {"protocolVersion": str, "capabilities": dict, "serverInfo": dict},
-    "server/discover": {"supportedVersions": list, "capabilities": dict},
-    "tools/list": {"tools": list},
-    "tools/call": {"content": list},
-    "resources/list": {"resources": list},
-    "resources/templates/list": {"resourceTemplates": list},
-    "resources/read": {"contents": list},
-    "prompts/list": {"prompts": list},
-    "prompts/get": {"messages": list},
-    "completion/complete": {"completion": dict},
-    "tasks/list": {"tasks": list},
-}
-# Results that stand for another: a task, or a question to the client.
-_OTHER_TYPES = ("task", "input_required")
-_NAMES: Mapping[type, str] = {str: "string", list: "list", dict: "object"}
-
-
-def message_fault(message: Any) -> str:
-    """Return the violation in a message by itself; an empty string if there is none."""
-    if not isinstance(message, dict):
-        return "it is not a JSON object"
-    if not {"jsonrpc", "id", "method", "result", "error"} & message.keys():
-        return "it is not a JSON-RPC message"
-    if message.get("jsonrpc") != "2.0":
-        return 'it has no "jsonrpc": "2.0"'
-    identity = message.get("id", "")
-    is_id = isinstance(identity, (int, str)) and not isinstance(identity, bool)
-    # An error whose request could not be read has null.
-    if not is_id and (identity is not None or "error" not in message):
-        return "its id is neither a string nor an integer"
-    if "method" in message:
-        if not isinstance(message["method"], str):
-            return "its method is not a string"
-        if not isinstance(message.get("params", {}), dict):
-            return "its params are not an object"
-        return "it has a method and a result" if {"result", "error"} & message.keys() else ""
-    if "id" not in message:
-        return "it has neither a method nor an id"
-    if ("result" in message) == ("error" in message):
-        return f"it has {'both' if 'result' in message else 'neither'} result and error"
-    error = message.get("error", {"message": "", "code": 0})
-    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
-        return "its error has no message"
-    code = error.get("code")
-    is_code = isinstance(code, int) and not isinstance(code, bool)
-    return "" if is_code else "its error has no integer as its code"
-
-
-def result_fault(method: str, result: Any) -> str:
-    """Return the violation in the result of a method, as `message_fault` does."""
-    if not isinstance(result, dict):
-        return "its result is not an object"
-    if result.get("resultType") in _OTHER_TYPES or "task" in result:
-        return ""
-    for name, kind in _MEMBERS.get(method, {}).items():
-        if not isinstance(result.get(name), kind):
-            return f"its result has no {_NAMES[kind]} {name!r}"
-    blocks = result.get("content", ()) if method == "tools/call" else ()
-    if not all(isinstance(each, dict) and isinstance(each.get("type"), str) for each in blocks):
-        return "its content has a block without a type"
-    return ""
-
-
 _MAX_RECORDS = 200_000
 _MAX_CHARACTERS = 64 * 1024 * 1024
 
@@ -219,8 +141,9 @@ class Journal:
     0 and keep their numbers when the oldest are dropped.
 
     ``first``: the number of the oldest record that is kept. ``changed_lists``: the number of
-    list_changed notifications. ``counts``: the number of records in each lane, and of those with a
-    ``fault``. ``exchanges``: the latest HTTP requests and their responses, by channel.
+    list_changed notifications. ``counts``: the number of records in each lane, and of faults.
+    ``exchanges``: the latest HTTP requests and their responses, by channel. ``spans``: the requests
+    of the client. ``revised``: the numbers of records that faults were added to afterwards.
     """
 
     def __init__(
@@ -238,28 +161,36 @@ class Journal:
         # By channel, each `number`, `time`, `method`, `target`, `is_mcp`, and once there is a
         # response its `status` and the `milliseconds` until then.
         self.exchanges: dict[str, dict[str, Any]] = {}
-        # The latest requests by their side and id; None once there is an answer.
-        self._asked: dict[tuple[str, str], Row | None] = {}
+        self.spans: Spans = Spans()
+        self.revised: list[int] = []
+        self._judged = JudgedTranscript()
         self._began: float | None = None
-        self._is_whole = True  # no request was sent before the recording began
 
     @property
     def next(self) -> int:
         """The number of the next record."""
         return self.first + len(self._lines)
 
-    def append(self, line: str) -> None:
-        """Append one line of a transcript: the header of a connection, or a record."""
+    @property
+    def revision(self) -> str:
+        """The revision that the latest connection has agreed on; empty before."""
+        return self._judged.judge.revision
+
+    def append(self, line: str, call: str = "") -> None:
+        """Append one line of a transcript: the header of a connection, or a record.
+
+        ``call``: the page's call that a request is sent for.
+        """
         record: Record = json.loads(line)
         number = self.next
-        row = self.row(number, record, len(line))
+        row = self.row(number, record, len(line), call)
         if number < _OPENING_RECORDS:
             self._opening.append(line)
         self._lines.append(line)
         self._rows.append(row)
         self._characters += len(line)
         self.counts[row.lane] += 1
-        self.counts["fault"] += bool(row.fault)
+        self.counts["fault"] += len(row.faults)
         if row.partner is not None and row.partner >= self.first:
             index = row.partner - self.first
             self._rows[index] = self._rows[index]._replace(partner=number)
@@ -268,48 +199,63 @@ class Journal:
         if len(self._lines) > self._most_records or self._characters > self._most_characters:
             self._drop_oldest()
 
-    def row(self, number: int, record: Record, size: int) -> Row:
+    def row(self, number: int, record: Record, size: int, call: str = "") -> Row:
         """Return the row of the next record or header, and remember what later rows depend on."""
         time, channel = float(record.get("time", 0)), str(record.get("channel", ""))
-        if "transcript" in record:
-            self._asked.clear()
-            self.exchanges.clear()
-            self._began, self._is_whole = _seconds(record.get("recorded")), True
         sent = record.get("direction") == "sent"
+        if "transcript" in record:
+            self.spans.connection_began(time)
+            self.exchanges.clear()
+            self._began = _seconds(record.get("recorded"))
         at = None if self._began is None else self._began + time
         side = "client" if sent else "server"
         row = Row(number, time, side, "", "", "", size, None, None, channel, at=at)
+        judged = self._judged.take(record, row)
         if "transcript" in record:
             label = f"connection over {record.get('transport', '')}"
             return row.about("header", label, record.get("target"), lane="client")
-        self._is_whole &= channel != "recalled"
-        message = message_of(record)
         if "http" in record:
-            self._note_exchange(row, record["http"], message)
+            self._note_exchange(row, record["http"])
         if channel == "stderr":
             when = "written before" if record.get("recalled") else ""
             return row.about("text", record.get("text"), when, lane="stderr")
-        is_http = channel.startswith("http-")
-        if record["direction"] == "note":
-            return row.about(*_of_note(record), lane="http" if is_http else "client")
-        if message is None:
-            subject = _of_bytes(record)
-            if is_http or "http" in record:
-                return row.about("http", *subject, lane="http")
-            row = row.about("text", *subject)
-            if sent or {"event", "frame", "end"} & record.keys():
-                return row
-            kind = "broken JSON" if row.label.lstrip()[:1] in ("{", "[") else "not JSON-RPC"
-            return row._replace(fault=f"a line on stdout is {kind}")
-        row = self._message(row, message)
-        exchange = self.exchanges.get(channel)
-        # What other servers answer, such as that of a login, follows other rules.
-        if sent or not (exchange is None or exchange["is_mcp"]):
-            return row._replace(fault="")
-        parts = message if isinstance(message, list) else [message]
-        return row._replace(fault=next(filter(None, map(message_fault, parts)), row.fault))
+        if not judged.messages:
+            return self._without_message(row, record, judged.faults)
+        if self._judged.is_mcp.get(channel, True):
+            (self._sent if sent else self._received)(row, judged, call)
+        asked = judged.asked[-1] if len(judged.messages) == 1 else None
+        message = judged.messages[0] if len(judged.messages) == 1 else judged.messages
+        return self._about(row, message, asked)._replace(faults=judged.faults)
 
-    def _note_exchange(self, row: Row, head: Mapping[str, Any], message: Any) -> None:
+    def _without_message(self, row: Row, record: Record, faults: Sequence[Fault]) -> Row:
+        is_http, sent = row.channel.startswith("http-"), row.lane == "client"
+        if record["direction"] == "note":
+            self._note_end(row, record)
+            return row.about(*_of_note(record), lane="http" if is_http else "client")
+        subject = _of_bytes(record)
+        if is_http or "http" in record:
+            if record.get("http", {}).get("status", 200) >= 300:
+                self.spans.end_channel(row.channel, "failed", row.time, row.number)
+            return row.about("http", *subject, lane="http")
+        row = row.about("text", *subject)
+        if sent or {"event", "frame", "end"} & record.keys():
+            if "end" in record:
+                self.spans.lose(row.time, row.number)
+            return row
+        self.spans.blame(self.spans.owner(row.channel, None), faults)
+        return row._replace(faults=faults)
+
+    def _note_end(self, row: Row, record: Record) -> None:
+        if "abandoned" in record:
+            self.spans.end_named(record["abandoned"], "cancelled", row.time, row.number)
+        elif "answers" in record:
+            self.spans.end_named(record["answers"], "failed", row.time, row.number)
+        elif "end" in record and row.channel.startswith("http-"):
+            self.spans.end_channel(row.channel, "lost", row.time, row.number)
+        elif "end" in record:
+            self.spans.lose(row.time, row.number)
+
+    def _note_exchange(self, row: Row, head: Mapping[str, Any]) -> None:
         exchange = self.exchanges.get(row.channel)
         if "method" in head:
             if len(self.exchanges) >= _MAX_EXCHANGES:
@@ -317,13 +263,37 @@ class Journal:
             self.exchanges[row.channel] = {
                 **{"number": row.number, "time": row.time, "method": head["method"]},
                 "target": head.get("target"),
-                "is_mcp": head["method"] != "POST" or message_fault(message) == "",
             }
         elif exchange is not None:
             exchange["status"] = head.get("status")
             exchange["milliseconds"] = round((row.time - exchange["time"]) * 1000, 3)
 
-    def _message(self, row: Row, message: Any) -> Row:
+    def _sent(self, row: Row, judged: Judged, call: str) -> None:
+        for each in judged.messages:
+            if not isinstance(each, dict):
+                continue
+            method, params = each.get("method"), each.get("params")
+            if method == "notifications/cancelled" and isinstance(params, dict):
+                self.spans.end_named(params.get("requestId"), "cancelled", row.time, row.number)
+            elif isinstance(method, str) and "id" in each:
+                subject = _cut(_telling(params), _MAX_LABEL_LENGTH)
+                begun = Span(row.number, method, subject, row.time, row.channel, call, row.at)
+                self.spans.begin(begun, each)
+            elif method is None:
+                self.spans.answered(each.get("id"), row.time)
+
+    def _received(self, row: Row, judged: Judged, call: str) -> None:
+        for each, asked in zip(judged.messages, judged.asked):
+            span = self.spans.owner(row.channel, each)
+            self.spans.blame(span, judged.faults)
+            if asked is not None:
+                is_error = _outcome(each, asked.method)[0] == "error"
+                self.spans.end(span, "failed" if is_error else "done", row.time, row.number)
+            elif isinstance(each, dict) and isinstance(each.get("method"), str):
+                self.spans.received(row.channel, each, row.time, row.number)
+
+    def _about(self, row: Row, message: Any, asked: Asked | None) -> Row:
+        """Return the row of a message; ``asked``: the request that it answers."""
         if not isinstance(message, dict):
             count = f"{len(message)} messages" if isinstance(message, list) else "not a message"
             return row.about("notification", "batch", count)
@@ -335,25 +305,25 @@ class Journal:
             return row.about("notification", params.get("logger") or "log", text, level=level)
         if isinstance(method, str):
             kind = "notification" if identity is None else "request"
-            row = row.about(kind, method, _telling(params))
-            if identity is not None:
-                if len(self._asked) >= _MAX_PENDING:
-                    del self._asked[next(iter(self._asked))]
-                self._asked[row.lane, repr(identity)] = row
+            return row.about(kind, method, _telling(params))
+        row = row.about(*_outcome(message, asked.method if asked is not None else "answer"))
+        if asked is None:
             return row
-        sent = row.lane == "client"
-        key = ("server" if sent else "client", repr(identity))
-        asked = self._asked.get(key)
-        row = row.about(*_outcome(message, asked.label if asked is not None else "answer"))
-        if asked is not None:
-            self._asked[key] = None
-            fault = result_fault(asked.label, message["result"]) if "result" in message else ""
-            milliseconds = round((row.time - asked.time) * 1000, 3)
-            return row._replace(partner=asked.number, milliseconds=milliseconds, fault=fault)
-        if identity is None or not (key in self._asked or self._is_whole):
-            return row
-        times = "answered before" if key in self._asked else "not that of a request"
-        return row._replace(fault=f"its id {_cut(repr(identity), 40)} was {times}")
+        milliseconds = round((row.time - asked.tag.time) * 1000, 3)
+        return row._replace(partner=asked.tag.number, milliseconds=milliseconds)
+
+    def add_faults(self, method: str, faults: Sequence[Fault]) -> None:
+        """Add faults to the latest answer to a method, unless it has them."""
+        for index in range(len(self._rows) - 1, -1, -1):
+            row = self._rows[index]
+            if row.kind == "answer" and row.label == method:
+                new = [each for each in faults if each not in row.faults]
+                self._rows[index] = row._replace(faults=[*row.faults, *new])
+                self.counts["fault"] += len(new)
+                if new and row.partner is not None:
+                    self.revised.append(row.number)
+                    self.spans.blame(self.spans.get(row.partner), new)
+                return
 
     def _drop_oldest(self) -> None:
         """Drop a twentieth more than necessary: each drop moves all records that are kept."""
@@ -429,14 +399,10 @@ class Journal:
             yield write_line({"time": time, "direction": "note", "channel": "kept", "end": text})
         yield from list(self._lines)
 
-    def transcripts(self) -> list[Transcript]:
-        """Return the connections that are kept; an empty list before the first one."""
-        return read_transcripts(self.transcript()) if self._lines else []
-
 
 def _is_of(row: Row, only: str) -> bool:
     if only == "fault":
-        return bool(row.fault)
+        return bool(row.faults)
     if only == "failure":
-        return row.kind == "error" or bool(row.fault)
+        return row.kind == "error" or bool(row.faults)
     return row.level in LEVELS and only in LEVELS and LEVELS.index(row.level) >= LEVELS.index(only)

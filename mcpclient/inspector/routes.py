@@ -15,20 +15,14 @@ from collections.abc import AsyncIterator, Awaitable
 from functools import lru_cache
 from os import urandom
 from pkgutil import get_data
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from ..version import __version__
 from .board import PageRequest, with_limited_depth
-from .described import (
-    described_call,
-    described_error,
-    described_login,
-    finish_login,
-    known_login,
-    schema_issues,
-)
+from .described import described_error, described_login, finish_login, known_login
+from .journal import Row
 from .servers import Room, Watch
 
 # Seconds between two updates of a page: too short to notice, and long enough that a server that
@@ -105,6 +99,14 @@ def policy(nonce: str) -> str:
     )
 
 
+class _Told(NamedTuple):
+    """The records, versions of spans and revisions of one server that a page was told of."""
+
+    row: int
+    span: int
+    revised: int
+
+
 _Given = dict[str, Any]
 Handler = Callable[["Routes", _Given], Awaitable[Any]]
 
@@ -162,6 +164,7 @@ class Routes:
         return {
             "inspector": __version__,
             "allow": self._allow,
+            "row": Row._fields,
             "version": self._room.board.version,
             "items": self._items(0),
             "wire": self._wire({}),
@@ -172,7 +175,7 @@ class Routes:
         return LocalResponse(200, "text/event-stream", self._stream(version))
 
     async def _stream(self, version: int) -> AsyncIterator[bytes]:
-        told: dict[str, int] = {}
+        told: dict[str, _Told] = {}
         loop = asyncio.get_running_loop()
         spoke = loop.time()
         with self._room.being_watched():
@@ -192,28 +195,39 @@ class Routes:
     def _items(self, version: int) -> list[list[Any]]:
         return [[item.kind, item.name, item.value] for item in self._room.board.since(version)]
 
-    def _wire(self, told: dict[str, int]) -> dict[str, Any]:
-        """Return the new rows of each server's wire; ``told`` counts those sent already."""
+    def _wire(self, told: dict[str, _Told]) -> dict[str, Any]:
+        """Return the news of each server's wire; ``told`` counts the news sent before."""
         news = {}
         for name, watch in self._room.watches.items():
-            journal, known = watch.journal, told.get(name, -1)
-            if journal.next != known:
-                told[name] = journal.next
+            journal = watch.journal
+            known = told.get(name) or _Told(-1, 0, 0)
+            now = _Told(journal.next, journal.spans.version, len(journal.revised))
+            if now != known:
+                told[name] = now
                 news[name] = {
                     "first": journal.first,
                     "next": journal.next,
                     "counts": dict(journal.counts),
-                    "rows": journal.rows(max(known, journal.next - _TAIL), _TAIL),
+                    "rows": [
+                        *(
+                            row
+                            for n in journal.revised[known.revised :]
+                            for row in journal.rows(n, 1)
+                        ),
+                        *journal.rows(max(known.row, journal.next - _TAIL), _TAIL),
+                    ],
+                    "spans": [
+                        each.as_json() for each in journal.spans.since(known.span, _MAX_ROWS)
+                    ],
                 }
         return news
 
     async def _get_lists(self, given: _Given) -> Any:
         return await self._watch(given).lists(fresh="fresh" in given)
 
-    async def _get_schemas(self, given: _Given) -> Any:
+    async def _get_faults(self, given: _Given) -> Any:
         # A request of its own: checking the schemas of thousands of tools takes a second.
-        lists = await self._watch(given).lists(fresh=False)
-        return {"odd": await schema_issues(lists["tools"])}
+        return await self._watch(given).faults()
 
     # The wire
 
@@ -242,7 +256,7 @@ class Routes:
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
 
     async def _get_calls(self, given: _Given) -> Any:
-        return {"calls": [described_call(call) for call in self._watch(given).calls()]}
+        return {"calls": self._watch(given).calls()}
 
     async def _get_exchanges(self, given: _Given) -> Any:
         return {"exchanges": list(self._watch(given).journal.exchanges.values())}

@@ -14,21 +14,22 @@ from ..client.connection.states import State
 from ..client.requests import connection_of
 from ..errors import AuthError, McpError, UsageError
 from ..net.futures import BackgroundTasks
-from ..recording.conversation import Call, read_calls
+from ..protocol.faults import Fault
+from ..protocol.faults.lists import entry_faults
 from ..recording.transcript import write_line
 from ..suggestions import there_is_no
 from ..transports.replaying import Recording
-from .board import Board, Calls, Questions
+from .board import CALL, Board, Calls, Questions
 from .described import (
     Lists,
     described_client,
     described_error,
-    described_recording,
     fetch_lists,
     login_of,
-    recorded_lists,
+    schema_faults,
 )
 from .journal import Journal
+from .recorded import described_call, described_recording, recorded_lists
 
 if TYPE_CHECKING:
     from ..config.sheet import Sheet
@@ -229,6 +230,7 @@ class Watch:
         self._client: Client | None = None
         self._end: Callable[[], None] | None = None
         self._lists: tuple[object, Lists] | None = None  # of which session, and the lists
+        self._calls: tuple[int, list[dict[str, Any]]] | None = None  # of which version, and these
 
     @property
     def client(self) -> Client:
@@ -248,7 +250,7 @@ class Watch:
         if state.client is not None and (state.client is not self._client or self._end is None):
             self.stop()
             self._client = state.client
-            self._end = state.client.trace_to(self.journal.append)
+            self._end = state.client.trace_to(lambda line: self.journal.append(line, CALL.get()))
 
     def stop(self) -> None:
         """Stop recording. Idempotent."""
@@ -262,7 +264,7 @@ class Watch:
         described = {} if state.client is None else described_client(state.client)
         if recording is not None:
             header = recording.transcripts[0].header
-            described = described_recording(header, recording.conversation)
+            described = described_recording(header, self.calls())
         described.update(status=state.status, since=state.since)
         described.update(error=described_error(state.error))
         return {**described, "changed_lists": self.journal.changed_lists}
@@ -270,18 +272,36 @@ class Watch:
     async def lists(self, *, fresh: bool) -> Lists:
         """Return the server's lists, fetched once in a session until it changes one."""
         if self.state.recording is not None:
-            return {**recorded_lists(self.state.recording.conversation), "errors": {}}
+            return {**recorded_lists(self.calls()), "errors": {}}
         client = self.client
         now = (client, connection_of(client).generation, self.journal.changed_lists)
         if self._lists is None or fresh or self._lists[0] != now:
             self._lists = now, await fetch_lists(client, fresh=fresh)
         return self._lists[1]
 
-    def calls(self) -> list[Call]:
-        """Return the calls made so far whose records are kept."""
-        if self.state.recording is not None:
-            return self.state.recording.conversation.calls
-        return read_calls(self.journal.transcripts()).calls
+    async def faults(self) -> dict[str, list[tuple[int, Fault]]]:
+        """Return the faults of the lists' entries, by list, each with the index of its entry."""
+        lists, revision = await self.lists(fresh=False), self.journal.revision
+        found = {
+            name: entry_faults(key, lists[name], revision)
+            for name, key in (("templates", "resourceTemplates"), *((n, n) for n in _LISTS))
+        }
+        schemas = [each async for each in schema_faults(lists["tools"], revision)]
+        placed = [each._replace(text=f"result.tools[{i}].{each.text}") for i, each in schemas]
+        self.journal.add_faults("tools/list", placed)
+        found["tools"] = sorted([*found["tools"], *schemas], key=lambda each: each[0])
+        return found
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the requests made so far whose records are kept, as `described_call` does."""
+        journal = self.journal
+        if self._calls is None or self._calls[0] != journal.spans.version:
+            found = [described_call(span, journal.line) for span in journal.spans.in_order()]
+            self._calls = journal.spans.version, found
+        return self._calls[1]
+
+
+_LISTS = ("tools", "resources", "prompts")
 
 
 # Seconds between the last page's end and the end of recording: a reload takes less.

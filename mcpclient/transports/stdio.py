@@ -79,6 +79,11 @@ class StdioTransport(LineTransport):
     def has_unread(self) -> bool:
         return self._process is not None and self._process.has_unread
 
+    @property
+    def was_forced(self) -> bool:
+        """True once the server or one of its processes had to be ended by a signal."""
+        return self._process is not None and self._process.was_forced
+
     async def _connect(self) -> ServerProcess:
         self._process = await self._spawn(self.command, self)
         return self._process

@@ -88,7 +88,7 @@ PARTS: dict[str, Part] = {
         ("stubs.", "protocol.signatures"),
     ),
     "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
-    "inspector": Part("the inspector in a browser", ("inspector.",)),
+    "inspector": Part("the inspector in a browser", ("inspector.", "protocol.faults.")),
     "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks", "adapters.limits")),
     "bridge": Part(
         "a stdio server in front of other servers",

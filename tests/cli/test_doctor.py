@@ -222,7 +222,7 @@ def test_a_sound_server_passes(capsys: Capture) -> None:
     code, checks = examined(["--", sys.executable, DEMO], capsys)
     assert code == 0
     assert {name for name, check in checks.items() if check["status"] == "ok"} == {
-        *("config", "command", "era", "tools", "schemas")
+        *("config", "command", "era", "tools", "schemas", "protocol")
     }
 
 

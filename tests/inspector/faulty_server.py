@@ -1,8 +1,9 @@
 """A server over stdio that misbehaves, in another way with each of its tools.
 
-    python tests/inspector/faulty_server.py [--never-opens]
+    python tests/inspector/faulty_server.py [--never-opens] [--malformed]
 
-``--never-opens``: it does not answer the first request.
+``--never-opens``: it does not answer the first request. ``--malformed``: its list of tools and its
+capabilities violate the protocol as well.
 """
 
 from __future__ import annotations
@@ -55,6 +56,18 @@ BEFORE: dict[str, Callable[[Any], None]] = {
     "both": lambda _: send(id="x", result={}, error={"code": 1, "message": "m"}),
     "logs": lambda _: log(),
     "traceback": lambda _: print_traceback(),
+    "list_changed": lambda _: send(method="notifications/prompts/list_changed"),
+    "updated": lambda _: send(method="notifications/resources/updated", params={"uri": "a:b"}),
+    "unknown_token": lambda _: progress("nobody's", 1),
+    "backwards": lambda _: go_backwards(),
+    "odd_level": lambda _: say("loud", "x"),
+    "odd_question": lambda _: send(id="q1", method="tools/call", params={}),
+    "nested_form": lambda _: ask_form({"type": "object", "properties": {}}),
+    "odd_form": lambda _: ask_form({"type": "strnig"}),
+    "url_question": lambda _: send(
+        id="q3", method="elicitation/create", params={"mode": "url", "message": "m", "url": "x"}
+    ),
+    "odd_sampling": lambda _: send(id="q4", method="sampling/createMessage", params={}),
 }
 
 # What each tool answers instead.
@@ -71,9 +84,42 @@ INSTEAD: dict[str, Callable[[Any], None]] = {
     "json_text": lambda identity: answer(
         identity, content=[{"type": "text", "text": '{"a":{"b":[1,2]}}'}]
     ),
+    "string_content": lambda identity: answer(identity, content="hello"),
+    "unknown_block": lambda identity: answer(identity, content=[{"type": "vidoe", "url": "x"}]),
+    "no_mime_type": lambda identity: answer(identity, content=[{"type": "image", "data": "aGk="}]),
+    "not_base64": lambda identity: answer(
+        identity, content=[{"type": "audio", "data": "no!", "mimeType": "audio/wav"}]
+    ),
+    "odd_resource": lambda identity: answer(
+        identity, content=[{"type": "resource", "resource": {"uri": "a:b"}}]
+    ),
+    "odd_link": lambda identity: answer(identity, content=[{"type": "resource_link", "name": "n"}]),
+    "odd_priority": lambda identity: answer(
+        identity, content=[{"type": "text", "text": "t", "annotations": {"priority": "high"}}]
+    ),
+    "is_error_yes": lambda identity: answer(identity, content=[], isError="yes"),
+    "structured_list": lambda identity: answer(identity, content=[], structuredContent=[1]),
+    "not_structured": lambda identity: answer(identity, content=[]),
     "silent": lambda identity: None,
     "crash": lambda identity: crash(),
 }
+
+
+TOKEN: list[Any] = [None]  # of the call at hand
+
+
+def progress(token: Any, value: Any) -> None:
+    send(method="notifications/progress", params={"progressToken": token, "progress": value})
+
+
+def go_backwards() -> None:
+    progress(TOKEN[0], 2)
+    progress(TOKEN[0], 1)
+
+
+def ask_form(member: Any) -> None:
+    form = {"type": "object", "properties": {"place": member}}
+    send(id="q2", method="elicitation/create", params={"message": "m", "requestedSchema": form})
 
 
 def log() -> None:
@@ -91,14 +137,19 @@ def crash() -> None:
 
 
 def tools() -> list[Any]:
-    named = [{"name": name, "inputSchema": OBJECT} for name in (*BEFORE, *INSTEAD)]
+    named: list[Any] = [{"name": name, "inputSchema": OBJECT} for name in (*BEFORE, *INSTEAD)]
     for tool in named:
-        if tool["name"] == "breaks_schema":
+        if tool["name"] in ("breaks_schema", "not_structured"):
             tool["outputSchema"] = OUTPUT
     infinite = {"type": "number", "default": float("inf")}
+    named.append(
+        {"name": "infinite_default", "inputSchema": {**OBJECT, "properties": {"most": infinite}}}
+    )
+    if "--malformed" not in sys.argv:
+        return named
     return [
         *named,
-        {"name": "infinite_default", "inputSchema": {**OBJECT, "properties": {"most": infinite}}},
+        {"name": "bad name", "inputSchema": OBJECT},
         {"name": "bad_schema", "inputSchema": {**OBJECT, "properties": {"a": {"type": 7}}}},
         {"name": "no_schema"},
         {"name": "banner", "inputSchema": OBJECT},
@@ -109,7 +160,9 @@ def tools() -> list[Any]:
 def respond(message: Any) -> None:
     method, identity = message.get("method"), message.get("id")
     if method == "initialize":
-        capabilities = {"tools": {}, "logging": {}, "experimental": {"load": float("nan")}}
+        capabilities: dict[str, Any] = {"tools": {}, "logging": {}}
+        if "--malformed" in sys.argv:
+            capabilities["experimental"] = {"load": float("nan")}
         send(
             id=identity,
             result={
@@ -122,6 +175,7 @@ def respond(message: Any) -> None:
         answer(identity, tools=tools())
     elif method == "tools/call":
         name = message["params"]["name"]
+        TOKEN[0] = message["params"].get("_meta", {}).get("progressToken")
         BEFORE.get(name, lambda _: None)(identity)
         INSTEAD.get(name, answer)(identity)
     elif identity is not None and method is not None:

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Client, ConnectFailed, OAuth, PeerError, UsageError
-from mcpclient.framing.headers import Headers
+from mcpclient import Client, ConnectFailed, OAuth, PeerError, Recording, UsageError
 from mcpclient.inspector import described as module
 from mcpclient.inspector.described import (
     Lists,
@@ -19,23 +18,28 @@ from mcpclient.inspector.described import (
     copied_command,
     copied_target,
     copied_url,
-    described_call,
     described_client,
     described_error,
-    described_recording,
     fetch_lists,
-    recorded_lists,
-    schema_issues,
+    schema_faults,
 )
-from mcpclient.recording.conversation import Call, Failed, Heard, Refused
+from mcpclient.inspector.inspector import source_of
+from mcpclient.inspector.servers import Watch
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.inspector import test_differences as page
 from tests.inspector.recorded import recording
 from tests.inspector.showcase import MALFORMED, Showcase
 
 pytestmark = pytest.mark.virtual_time
 
 # Servers, errors and calls
+
+
+def watch_of(made: Recording) -> Watch:
+    """Return the watch over a recording."""
+    watch = Watch()
+    (state,) = source_of(made).states().values()
+    watch.follow(state)
+    return watch
 
 
 def test_no_value_of_a_header_or_a_variable_is_told() -> None:
@@ -97,23 +101,10 @@ def test_a_recorded_server(
 ) -> None:
     """F-SHOW-10: as its opening has it, if that is in the recording."""
     made = recording(tmp_path / "r.jsonl", (method, {}, result))
-    told = described_recording(made.transcripts[0].header, made.conversation)
+    told = watch_of(made).described()
     assert (told["target"], told["transport"]) == ("npx x", "stdio")
     names = ("version", "era", "server", "capabilities", "instructions")
     assert tuple(told[name] for name in names) == expected
-
-
-def test_failures_are_outcomes_of_calls() -> None:
-    """F-SHOW-16: as results and errors are."""
-    calls = [
-        Call({"id": 1, "method": "a", "params": {"x": 1}}, 1.0, ended_at=2.0) for _ in range(4)
-    ]
-    calls[0].steps.append(Heard({"id": 1, "result": {"v": 1}}))
-    calls[1].steps.append(Refused(404, Headers(), b"", False))
-    calls[2].steps.append(Failed({"type": "ConnectionLost"}))
-    outcomes = [described_call(call)["outcome"] for call in calls]
-    assert outcomes == [{"v": 1}, {"http": 404}, {"type": "ConnectionLost"}, None]
-    assert described_call(calls[0])["params"] == {"x": 1}
 
 
 # How a server is reached, as it can be copied
@@ -269,7 +260,7 @@ async def test_a_list_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (found["tools"], len(asked)) == ([], 3)
 
 
-def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
+async def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
     """F-SHOW-10: all pages, as they were asked for last."""
     made = recording(
         tmp_path / "r.jsonl",
@@ -278,72 +269,18 @@ def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
         ("tools/list", {"cursor": "2"}, {"tools": [{"name": "b"}]}),
         ("resources/list", {}, {"resources": "odd"}),
     )
-    lists = recorded_lists(made.conversation)
+    lists = await watch_of(made).lists(fresh=False)
     assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
     assert lists["resources"] == lists["prompts"] == []
 
 
-# Malformed entries, with the field and the reason
-
-OBJECT = {"type": "object"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "entry", "expected"),
-    [
-        ("tools", {"inputSchema": OBJECT}, [("name", "is missing")]),
-        ("tools", {"name": "a"}, [("inputSchema", "is missing")]),
-        ("tools", {"name": "", "inputSchema": OBJECT}, [("name", "is empty")]),
-        ("tools", {"name": 7, "inputSchema": OBJECT}, [("name", "is a number and not a string")]),
-        (
-            "tools",
-            {"name": "a", "inputSchema": []},
-            [("inputSchema", "is an array and not an object")],
-        ),
-        (
-            "tools",
-            {"name": "a", "inputSchema": {"type": "string"}},
-            [("inputSchema", 'has a type other than "object"')],
-        ),
-        (
-            "tools",
-            {"name": "a", "inputSchema": OBJECT, "description": None, "annotations": True},
-            [
-                ("description", "is null and not a string"),
-                ("annotations", "is a boolean and not an object"),
-            ],
-        ),
-        ("resources", {"uri": "u"}, [("name", "is missing")]),
-        ("templates", {"name": "a"}, [("uriTemplate", "is missing")]),
-        ("prompts", {"name": "a", "arguments": {}}, [("arguments", "is not a list of objects")]),
-        ("prompts", {"name": "a", "arguments": [1]}, [("arguments", "is not a list of objects")]),
-        ("prompts", "text", [("", "is a string and not an object")]),
-        ("prompts", {"name": "a"}, []),
-    ],
-)
-def test_what_shows_at_a_glance(kind: str, entry: Any, expected: list[tuple[str, str]]) -> None:
-    found = page.run("listingIssues", kind, [entry], module="listing")
-    assert [(field, reason) for _, _, field, reason in found] == expected
-
-
-def test_a_name_that_comes_twice() -> None:
-    tools = [{"name": "a", "inputSchema": OBJECT}, {"name": "a", "inputSchema": OBJECT}]
-    found = page.run("listingIssues", "tools", tools, module="listing")
-    assert found == [[1, "a", "name", "is the same as in entry 1"]]
-
-
-async def test_schemas_that_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TURN", -1)
-    tools: list[Any] = [
-        {"name": "a", "inputSchema": {"type": 7}, "outputSchema": OBJECT},
-        {"name": "b", "inputSchema": OBJECT, "outputSchema": {"properties": []}},
-        {"inputSchema": {"type": 7}},
+async def test_schemas_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-SHOW-14: other tasks run while they are checked."""
+    monkeypatch.setattr(module, "_TURN", 0)
+    tools = [
+        {"name": "a", "inputSchema": {"type": 7}},
+        {"name": "b", "inputSchema": {"type": "object"}, "outputSchema": {"type": "odd"}},
         "no tool",
     ]
-    found = await schema_issues(tools)
-    assert [odd[:3] for odd in found] == [
-        (0, "a", "inputSchema"),
-        (1, "b", "outputSchema"),
-        (2, "", "inputSchema"),
-    ]
-    assert all(odd[3].startswith("is not a JSON Schema: ") for odd in found)
+    found = [(index, each.code) async for index, each in schema_faults(tools, "2025-11-25")]
+    assert found == [(0, "tool-schema"), (1, "tool-schema")]

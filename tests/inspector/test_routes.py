@@ -292,8 +292,9 @@ async def test_lists_and_calls_to_compare() -> None:
         name = page.scene.name
         lists = await page.get("/api/lists", server=name, fresh="1")
         assert len(lists["tools"]) == 16
-        odd = (await page.get("/api/schemas", server=name))["odd"]
-        assert [(each[1], each[2]) for each in odd] == [("bad_schema", "inputSchema")]
+        found = (await page.get("/api/faults", server=name))["tools"]
+        named = [lists["tools"][index] for index, (code, _, _) in found if code == "tool-schema"]
+        assert [tool["name"] for tool in named] == ["bad_schema"]
         calls = (await page.get("/api/calls", server=name))["calls"]
         assert calls[0]["method"] == "initialize"
         assert calls[0]["outcome"]["serverInfo"]["name"] == "showcase"

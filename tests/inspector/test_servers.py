@@ -216,7 +216,7 @@ async def test_a_client_is_heard_from_the_moment_it_is_followed() -> None:
         watch.follow(state)
         await client.ping()
         assert watch.journal.next > heard + 4
-        assert "ping" in [call.request["method"] for call in watch.calls()]
+        assert "ping" in [call["method"] for call in watch.calls()]
         told = watch.described()
         assert (told["status"], told["error"], told["since"]) == ("connected", None, 5.0)
 
@@ -290,7 +290,7 @@ async def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     lists = await watch.lists(fresh=True)
     assert lists == await watch.lists(fresh=True)
     assert len(lists["tools"]) == 16
-    assert [call.request["method"] for call in watch.calls()] == ["initialize", "tools/list"]
+    assert [call["method"] for call in watch.calls()] == ["initialize", "tools/list"]
 
 
 def test_a_server_of_which_nothing_is_known() -> None:

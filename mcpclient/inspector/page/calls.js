@@ -13,6 +13,8 @@ import { known, mayCall, on, setPinned } from "./store.js";
 import { showOffer, submitKeys } from "./subject.js";
 import { cut, jsonText, lasted, plain, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
+import { countedFaults, faultList } from "./verdict.js";
+import { wireOf } from "./wire_rows.js";
 
 /** The place for the outcome of a request: above its form, so that it is seen. */
 export function outcomePlace() {
@@ -101,10 +103,10 @@ function drawCall(place, name) {
   followed.delete(place);
   if (place.isConnected) showBusy(false);
   announce(`${call.subject || call.method}: ${call.state}`);
-  fill(place, stateLine(name, call), el("p", { class: "quiet" }, "Loading…"));
+  fill(place, verdict(name, call), el("p", { class: "quiet" }, "Loading…"));
   get("/api/call", { id: name }).then(
-    (outcome) => fill(place, stateLine(name, call), outcomeView(outcome, schemaFor(call))),
-    (error) => fill(place, stateLine(name, call), errorBox(error.facts)),
+    (outcome) => fill(place, verdict(name, call), outcomeView(outcome)),
+    (error) => fill(place, verdict(name, call), errorBox(error.facts)),
   );
 }
 
@@ -116,14 +118,13 @@ function showTask(place, task) {
   place.textContent = plain(cut(said.filter(Boolean).join(", "), 300));
 }
 
-/** Return the schema that the structured content of a call has to fit, or undefined. */
-function schemaFor(call) {
-  if (call.method !== "tools/call") return undefined;
-  const tools = known.lists.get(call.server)?.tools ?? [];
-  return tools.find((tool) => tool?.name === call.subject)?.outputSchema;
+/** Return the verdict over a result: how the call ended, and what violates the protocol in it. */
+function verdict(name, call) {
+  const faults = wireOf(call.server).faultsOf(name);
+  return [stateLine(name, call, faults), faultList(faults)];
 }
 
-function stateLine(name, call) {
+function stateLine(name, call, faults) {
   const pin = el(
     "button",
     {
@@ -143,6 +144,7 @@ function stateLine(name, call) {
     { class: `state ${call.state}` },
     el("strong", {}, call.state === "done" ? "Done" : "Failed"),
     ` in ${lasted(call.milliseconds)}`,
+    faults.length > 0 && el("strong", { class: "bad" }, `, ${countedFaults(faults.length)}`),
     pin,
   );
 }

@@ -10,6 +10,7 @@ import { known, on, orderedServers, server, shownName } from "./store.js";
 import { showOffer } from "./subject.js";
 import { cut, lasted, textOf } from "./text.js";
 import { errorBox } from "./tree.js";
+import { faultsText } from "./verdict.js";
 import { VirtualList } from "./virtual_list.js";
 import { isWanted, loadWireCalls, showWireCall, wireCalls } from "./wire_calls.js";
 
@@ -219,15 +220,15 @@ function entryOf(kind, entry, index, lists) {
 
 const oddMaps = new WeakMap();
 
-/** Return the issues of one entry, each `[field, reason]`; null if it has none. */
+/** Return the faults of one entry, each `[code, text, clause]`; null if it has none. */
 function oddOf(lists, kind, index) {
   if (!oddMaps.has(lists)) {
     const map = new Map();
-    for (const [list, oddities] of Object.entries(lists.odd ?? {})) {
-      for (const [entry, , field, reason] of oddities) {
+    for (const [list, faults] of Object.entries(lists.odd ?? {})) {
+      for (const [entry, fault] of faults) {
         const key = `${list} ${entry}`;
         if (!map.has(key)) map.set(key, []);
-        map.get(key).push([field, reason]);
+        map.get(key).push(fault);
       }
     }
     oddMaps.set(lists, map);
@@ -313,8 +314,8 @@ function refreshNotes(total, isSearching) {
   if (odd) {
     const text =
       odd === 1
-        ? `1 of the ${kind} is malformed; it is marked.`
-        : `${odd} of the ${kind} are malformed; they are marked.`;
+        ? `1 of the ${kind} violates the protocol; it is marked.`
+        : `${odd} of the ${kind} violate the protocol; they are marked.`;
     said.push(el("p", { class: "warning" }, text));
   }
   fill(notes, said);
@@ -332,7 +333,7 @@ function drawEntry(entry) {
       "span",
       { class: "text" },
       entry.odd
-        ? `${entry.odd[0][0] || "it"} ${entry.odd[0][1]}`
+        ? faultsText(entry.odd)
         : cut(entry.text, 160).replaceAll("\n", " "),
     ),
   ];

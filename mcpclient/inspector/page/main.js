@@ -26,6 +26,7 @@ import {
 } from "./store.js";
 import { cut, plain } from "./text.js";
 import { buildWire, goTo, refreshWire, resetWire } from "./wire.js";
+import { setRowFields } from "./wire_rows.js";
 
 const serverSelect = /** @type {HTMLSelectElement} */ (byId("servers"));
 
@@ -153,6 +154,7 @@ async function start() {
   try {
     const state = await get("/api/state");
     allow(state.allow);
+    setRowFields(state.row);
     takeNews(state);
     tellChanges();
     if (known.servers.size) refreshCatalog();

@@ -7,6 +7,7 @@ import { copyButton, el, longText } from "./dom.js";
 import { mayCall } from "./store.js";
 import { cut, indented, jsonText, sized, textOf, timeOfDay } from "./text.js";
 import { jsonTree } from "./tree.js";
+import { faultList } from "./verdict.js";
 
 /**
  * Return the elements that show a record. `row`: its row, if that is kept; `block`: the lines of
@@ -31,7 +32,7 @@ export function recordParts(number, row, record, block, { goTo, close }) {
         "✕",
       ),
     ),
-    row?.fault && el("p", { class: "problem" }, "This violates the protocol: ", row.fault, "."),
+    row && faultList(row.faults),
     row?.level && el("p", { class: `logged at-${row.level}` }, levelBadge(row), logText(message)),
     isRequest(message) && record.direction === "sent" && requestButtons(message),
     block ? blockView(block.lines, record.text) : textView(record),

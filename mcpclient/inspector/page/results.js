@@ -3,7 +3,6 @@
 
 import { openSubject } from "./catalog.js";
 import { copyButton, el, fill, longText } from "./dom.js";
-import { pathText, problemsOf } from "./schema_check.js";
 import { cut, indented, jsonText, sized, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
@@ -13,12 +12,8 @@ const HEARD_SOUNDS = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/mp3", "audi
 
 const blobs = [];
 
-/**
- * Return an element for the outcome of a call: `{result, warnings}` or `{error}`.
- * @param {any} outcome
- * @param {any} [schema] that of its structured content
- */
-export function outcomeView(outcome, schema) {
+/** Return an element for the outcome of a call: `{result, warnings}` or `{error}`. */
+export function outcomeView(outcome) {
   while (blobs.length) URL.revokeObjectURL(blobs.pop());
   if (outcome.error) return errorBox(outcome.error);
   const result = outcome.result ?? {};
@@ -31,12 +26,6 @@ export function outcomeView(outcome, schema) {
   if (Array.isArray(result.contents)) parts.push(someOf(result.contents, resourceView));
   if (Array.isArray(result.messages)) parts.push(someOf(result.messages, messageView));
   if (result.structuredContent !== undefined) {
-    const isSchema = schema !== null && typeof schema === "object" && result.isError !== true;
-    const problems = isSchema ? problemsOf(schema, result.structuredContent) : [];
-    for (const { path, text } of problems.slice(0, 20)) {
-      const said = `This violates the output schema: ${pathText(path) || "it"} ${text}.`;
-      parts.push(el("p", { class: "warning" }, said));
-    }
     parts.push(
       el("h3", { class: "part" }, "Structured content"),
       jsonTree(result.structuredContent, "Structured content"),

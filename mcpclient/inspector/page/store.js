@@ -2,7 +2,6 @@
 // The state of the page: servers, calls, questions, and what has been fetched of them.
 
 import { get } from "./api.js";
-import { listingIssues } from "./listing.js";
 import { cut, textOf } from "./text.js";
 import { wireOf } from "./wire_rows.js";
 
@@ -147,16 +146,10 @@ export async function loadLists(name, fresh = false) {
   try {
     const query = fresh ? { server: name, fresh: "1" } : { server: name };
     const found = await get("/api/lists", query);
-    const kinds = ["tools", "resources", "templates", "prompts"];
-    found.odd = Object.fromEntries(kinds.map((kind) => [kind, listingIssues(kind, found[kind])]));
-    known.lists.set(name, found);
-    get("/api/schemas", { server: name }).then(
-      ({ odd }) => {
-        if (!odd.length || known.lists.get(name) !== found) return;
-        known.lists.set(name, {
-          ...found,
-          odd: { ...found.odd, tools: [...(found.odd.tools ?? []), ...odd] },
-        });
+    known.lists.set(name, { ...found, odd: {} });
+    get("/api/faults", { server: name }).then(
+      (odd) => {
+        known.lists.set(name, { ...found, odd });
         changed("lists");
       },
       () => {},

@@ -11,6 +11,7 @@ import { promptRequest, resourceRequest, templateRequest, toolRequest } from "./
 import { known, mayCall } from "./store.js";
 import { cut, jsonText, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
+import { faultList } from "./verdict.js";
 
 /** Show an offer. `draft`: what to fill the form with; by default what was typed there before. */
 export function showOffer(entry, draft) {
@@ -65,7 +66,7 @@ function drawOffer(entry, draft) {
     const problems = request.check();
     fill(lacking, problems.length > 0 && problemSummary(problems, () => call(true)));
   });
-  const isNamed = !entry.odd?.some(([field]) => field === "name" || field === "uri");
+  const isNamed = [entry.entry.name, entry.entry.uri, entry.entry.uriTemplate].includes(entry.key);
   const buttons =
     mayCall() && isNamed
       ? [callButton(request.verb, () => call()), ...(request.more?.(outcome) ?? [])]
@@ -103,12 +104,7 @@ function drawOffer(entry, draft) {
       el("p", { class: "subtitle", dir: "auto" }, cut(textOf(title), 300)),
     outcome,
     hintsOf(entry.entry),
-    entry.odd &&
-      el(
-        "ul",
-        { class: "warning" },
-        entry.odd.map(([field, reason]) => el("li", {}, `${field || "The entry"} ${reason}.`)),
-      ),
+    faultList(entry.odd ?? []),
     descriptionOf(entry.entry),
     form,
     copyButtons(

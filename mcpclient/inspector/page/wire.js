@@ -10,6 +10,7 @@ import { known, on } from "./store.js";
 import { cut, lasted, timeOfDay } from "./text.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
+import { faultsText } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
@@ -71,7 +72,7 @@ const timeline = new VirtualList({
     if (!row) return "wire";
     const isPartner = wireView.partner === row.number;
     const marks = [
-      row.fault && "fault",
+      row.faults.length && "fault",
       isPartner && "partner",
       row.level && `logged at-${row.level}`,
     ];
@@ -186,7 +187,7 @@ function drawRow(row, number) {
       row.level && el("span", { class: "badge" }, cut(row.level, 10)),
       row.label,
     ),
-    el("span", { class: "gist" }, row.fault ? `⚠ ${row.fault}` : row.detail),
+    el("span", { class: "gist" }, row.faults.length ? `⚠ ${faultsText(row.faults)}` : row.detail),
     el("span", { class: "took" }, row.milliseconds === null ? "" : lasted(row.milliseconds)),
   ];
 }

@@ -10,10 +10,13 @@ const MAX_CHUNKS = 100;
 
 const MAX_METHODS = 100;
 
-const FIELDS = [
-  ...["number", "time", "lane", "kind", "label", "detail", "size", "partner", "milliseconds"],
-  ...["channel", "fault", "level", "at"],
-];
+const MAX_SPANS = 5000;
+
+let fields = [];
+/** Take the names of a row's fields, in the order of its values. */
+export function setRowFields(names) {
+  fields = names;
+}
 
 /** One server's wire: its length, and the loaded rows, in chunks. */
 class Wire {
@@ -23,6 +26,7 @@ class Wire {
     this.next = 0;
     this.counts = {};
     this.methods = new Set();
+    this.spans = new Map(); // by the number of their request
     this.chunks = new Map();
     this.asked = new Set();
     this.wanted = [];
@@ -33,11 +37,17 @@ class Wire {
     this.next = news.next;
     this.counts = news.counts;
     for (const row of news.rows) this.keep(row);
+    for (const span of news.spans) this.spans.set(span.number, span);
     this.forget();
   }
 
+  /** Return the faults of all messages that belong to a call of this page. */
+  faultsOf(call) {
+    return [...this.spans.values()].filter((span) => span.call === call).flatMap((s) => s.faults);
+  }
+
   keep(values) {
-    const row = Object.fromEntries(FIELDS.map((name, place) => [name, values[place]]));
+    const row = Object.fromEntries(fields.map((name, place) => [name, values[place]]));
     const chunk = Math.floor(row.number / CHUNK);
     if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
     this.chunks.get(chunk).set(row.number, row);
@@ -49,6 +59,10 @@ class Wire {
     for (const chunk of this.chunks.keys()) {
       if (this.chunks.size <= MAX_CHUNKS) break;
       this.chunks.delete(chunk);
+    }
+    for (const number of this.spans.keys()) {
+      if (this.spans.size <= MAX_SPANS) break;
+      this.spans.delete(number);
     }
   }
 

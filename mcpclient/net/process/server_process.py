@@ -166,6 +166,11 @@ class ServerProcess:
         """Stop reading the server's stdout, or go on."""
         self._output.hold(is_held=is_held)
 
+    @property
+    def was_forced(self) -> bool:
+        """True once the server or one of its processes had to be ended by a signal."""
+        return self._stopping.is_forced
+
     async def stop(self) -> None:
         """Stop the server and all it started, step by step; return when nothing is left.
 

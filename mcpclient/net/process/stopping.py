@@ -228,6 +228,7 @@ class Stopping:
 
     `begin` starts with the first step; a leader that exits and leaves other processes behind starts
     with SIGTERM. ``gone`` is called once: when no process is left, or nothing more can be done.
+    ``is_forced``: whether a signal was needed that ends processes.
     """
 
     def __init__(
@@ -251,6 +252,7 @@ class Stopping:
             (group.kill, ladder.kill),
         ]
         self._taken = 0  # how many of them
+        self.is_forced: bool = False
 
     def begin(self) -> None:
         """Start with the first step. Further calls do nothing."""
@@ -279,6 +281,7 @@ class Stopping:
             self._finish()
             return
         action, wait = self._steps[self._taken]
+        self.is_forced = self._taken >= _TERMINATE
         self._taken += 1
         if wait is None:
             self._step()

@@ -18,6 +18,7 @@ from .evaluation import (
     OBJECT,
     Check,
     Evaluated,
+    Failure,
     Failures,
     Rule,
     Run,
@@ -47,19 +48,19 @@ def _some_of(site: Site) -> Rule:
     def check(value: object, run: Run, seen: Evaluated | None) -> Failures:
         # One will do, unless the others may evaluate further members.
         enough = 2 if is_one_of else 1 if seen is None else len(children)
-        reasons: list[str] = []
+        refused: list[list[Failure]] = []
         matched: dict[int, Evaluated | None] = {}
         for index, child in enumerate(children):
             evaluated = None if seen is None else Evaluated()
             found = child(value, run, evaluated)
             if found is not None:
-                reasons.append(found[0].message)
+                refused.append(found)
                 continue
             matched[index] = evaluated
             if len(matched) == enough:
                 break
         if not matched:
-            return site.fail(_no_alternative(value, reasons))
+            return _closest(value, refused) or site.fail(_no_alternative(value, refused))
         if is_one_of and len(matched) == 2:
             first, second = matched
             shown = f"alternatives {first} and {second}, where one is allowed"
@@ -72,11 +73,49 @@ def _some_of(site: Site) -> Rule:
     return Rule(ANY, check)
 
 
-def _no_alternative(value: object, reasons: Sequence[str]) -> str:
+def _closest(value: Any, refused: Sequence[list[Failure]]) -> Failures:
+    """Return the failures of the alternative that the value was meant for, if one can be told.
+
+    Alternatives are often told apart by a member, such as a ``type`` that is a constant in each. If
+    a value has none of the constants, that is its only failure.
+    """
+    meant = [failures for failures in refused if not any(map(_tells_apart, failures))]
+    if meant:
+        depths = [min(len(failure.path) for failure in failures) for failures in meant]
+        return meant[depths.index(max(depths))] if depths.count(max(depths)) == 1 else None
+    telling = [failure for failures in refused for failure in failures if _tells_apart(failure)]
+    names = {tuple(failure.path) for failure in telling}
+    if len(names) != 1:
+        return None
+    if names == {()}:  # of another type than each
+        return telling[:1] if len({failure.message for failure in telling}) == 1 else None
+    (name,) = names.pop()
+    constants = dict.fromkeys(map(_constants, telling))
+    telling[0].message = f"{describe(value[name])} is none of {', '.join(constants)}"
+    return telling[:1]
+
+
+def _tells_apart(failure: Failure) -> bool:
+    """Whether a failure says that a value was not meant for an alternative."""
+    keywords = (
+        ("type",) if not failure.path else ("const", "enum") if len(failure.path) == 1 else ()
+    )
+    return failure.keyword in keywords
+
+
+def _constants(failure: Failure) -> str:
+    schema = failure.position.value
+    assert isinstance(schema, dict)
+    named = schema[failure.keyword]
+    return ", ".join(map(describe, named if isinstance(named, list) else [named]))
+
+
+def _no_alternative(value: object, refused: Sequence[list[Failure]]) -> str:
     # Cut short, because they may quote the alternatives of alternatives.
-    shown = "; ".join([reason[:_SHOWN_REASON] for reason in reasons[:_SHOWN_ALTERNATIVES]])
-    more = "; …" if len(reasons) > _SHOWN_ALTERNATIVES else ""
-    return f"{describe(value)} matches none of {len(reasons)} alternatives ({shown}{more})"
+    reasons = [failures[0].message[:_SHOWN_REASON] for failures in refused[:_SHOWN_ALTERNATIVES]]
+    more = "; …" if len(refused) > _SHOWN_ALTERNATIVES else ""
+    shown = "; ".join(reasons)
+    return f"{describe(value)} matches none of {len(refused)} alternatives ({shown}{more})"
 
 
 def _not(site: Site) -> Rule:

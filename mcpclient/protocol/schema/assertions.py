@@ -247,6 +247,9 @@ _FORMATS: Mapping[str, Matches] = {
     "ipv4": _parsed(IPv4Address),
     "ipv6": lambda text: "%" not in text and _is_ipv6(text),  # without a zone
     "uri": _is_uri,
+    "byte": _expression(
+        r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
+    ),  # base64
     "uuid": _expression(r"[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"),
 }
 

@@ -1,0 +1,54 @@
+"""The schemas of the published revisions, compact; `conformance.published` makes the data."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pkgutil import get_data
+from typing import Any
+
+from ..schema import Schema, SchemaLimits, compile_schema
+
+# A list of 10,000 tools is judged whole; there is no clock, so that the judgement never differs.
+_LIMITS = SchemaLimits(validation_steps=5_000_000, violations=50)
+
+
+@lru_cache(maxsize=1)
+def _revisions() -> dict[str, dict[str, Any]]:
+    source = get_data(str(__package__), "published.json")
+    assert source is not None, "every loader of files and archives has data"
+    found: dict[str, dict[str, Any]] = {}
+    before: Any = {}
+    for name, patch in json.loads(source).items():
+        before = found[name] = _merged(before, patch)
+    return found
+
+
+def _merged(value: Any, patch: Any) -> Any:
+    """Apply a merge patch (RFC 7396)."""
+    if not isinstance(patch, dict):
+        return patch
+    merged = dict(value) if isinstance(value, dict) else {}
+    for name, part in patch.items():
+        if part is None:
+            del merged[name]
+        else:
+            merged[name] = _merged(merged.get(name), part)
+    return merged
+
+
+def revision(name: str) -> dict[str, Any]:
+    """Return a revision's ``results``, ``requests`` and ``notifications``, each a definition by
+    method, and its ``$defs``. An unknown revision is empty.
+    """
+    return _revisions().get(name, {})
+
+
+@lru_cache(maxsize=256)
+def schema_of(name: str, definition: str) -> Schema | None:
+    """Return the compiled schema of a definition of a revision; None if it has no such one."""
+    definitions = revision(name).get("$defs", {})
+    if definition not in definitions:
+        return None
+    document = {"$ref": f"#/$defs/{definition}", "$defs": definitions}
+    return compile_schema(document, limits=_LIMITS, assert_formats=True)
