@@ -239,11 +239,16 @@ class ConfigFile:
     excluded: tuple[str, ...] = ()
     tool_switches: tuple[str, ...] = ()
 
-    @property
+    @cached_property
+    def project(self) -> str:
+        """The folder of the project that it is about."""
+        return project_of(self.path, self.kind)
+
+    @cached_property
     def base(self) -> str:
         """The folder where its relative paths begin."""
         if self.place.project is None and self.scope in ("project", "file"):
-            return project_of(self.path, self.kind)
+            return self.project
         return self.place.project or os.path.dirname(os.path.realpath(self.path))
 
     def problem(self, severity: Severity, message: str, path: Path, **more: Any) -> Problem:

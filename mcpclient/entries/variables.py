@@ -106,6 +106,8 @@ class Inputs:
 
     def used_in(self, written: Any) -> dict[str, Any]:
         """Return the declared inputs that a value refers to, as JSON objects."""
+        if not self.specs:  # as in most files
+            return {}
         used = references(written, "input")
         specs = [replace(self.specs[name], kept="") for name in used if name in self.specs]
         return {spec.id: asdict(spec) for spec in specs}
@@ -286,6 +288,7 @@ def references(value: Any, kind: str) -> list[str]:
     found = (
         match[kind]
         for text in strings_in(value)
+        if "$" in text or "{" in text
         for match in _WITH_DOLLAR.finditer(text)
         if match[kind] is not None
     )
@@ -310,7 +313,7 @@ def strings_in(value: Any) -> Iterator[str]:
         each = pending.pop()
         if isinstance(each, str):
             yield each
-        elif isinstance(each, Mapping):
+        elif isinstance(each, (dict, Mapping)):  # a dict is recognized in less time
             pending += [part for item in reversed(list(each.items())) for part in reversed(item)]
         elif isinstance(each, (list, tuple)):
             pending += reversed(each)

@@ -22,7 +22,6 @@ from ..config.policy.policy import Policy
 from ..config.reading import MAX_FILE_SIZE, ConfigFile, ConfigReader, WrittenServer
 from ..config.scopes import SCOPES, Place, places_of
 from ..config.sheet import sheet_of
-from ..entries.applications import project_of
 from ..entries.entry import Entry, EntryError, Report, read_entry
 from ..entries.resolve import resolve, written_target
 from ..entries.urls import canonical_url
@@ -74,7 +73,11 @@ class Entries:
     identity_provider: IdentityProvider | None
     start: str
     lock: threading.Lock = field(default_factory=threading.Lock)
+    home: str = field(init=False)
     _declared: dict[object, Inputs] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.home = str(home_folder(self.environ))
 
     def judge(
         self,
@@ -95,8 +98,9 @@ class Entries:
         file, warn = written.file, partial(report, "warning")
         try:
             entry = read_entry(written.name, written.entry, file.application, warn)
-            exclude = (*entry.exclude, *_switched_off(entry.name, file.tool_switches))
-            entry = replace(entry, exclude=exclude)
+            if file.tool_switches:
+                switched_off = _switched_off(entry.name, file.tool_switches)
+                entry = replace(entry, exclude=(*entry.exclude, *switched_off))
             if file.scope == "project":
                 entry = _limited(entry, warn)
             is_on = written.name in enabled
@@ -104,10 +108,9 @@ class Entries:
         except EntryError as error:
             report("error", str(error), *error.path, hint=error.hint)
             return JudgedEntry(written, None, str(error))
-        issued = replace(server, judge_again=None)
         if vouched is None and server.scope == "file" and server.sheet is not None:
             vouched = server.sheet.digest(with_files=False)
-        again = partial(self._judge_again, written, issued, vouched)
+        again = partial(self._judge_again, written, server, vouched)
         decision = server.decision if server.state == "ready" else server.reason
         return JudgedEntry(written, replace(server, judge_again=again), decision)
 
@@ -126,9 +129,8 @@ class Entries:
         recalled = Inputs(declared, self.inputs, _recalled_answer)
         inputs = self._declared.setdefault(written if own_inputs else file, recalled)
         base, around = file.base, os.path.dirname(os.path.abspath(file.path))
-        project, home = project_of(file.path, file.kind), str(home_folder(self.environ))
-        is_projects = file.scope in ("project", "file") and project != home
-        folders = folders_of(project if is_projects else self.start, around, home)
+        is_projects = file.scope in ("project", "file") and file.project != self.home
+        folders = folders_of(file.project if is_projects else self.start, around, self.home)
         read, bare_dollar = partial(_read_values, files), file.application.bare_dollar
         # To find the files that it names, the user is not asked for a value.
         known = Variables(self.environ, Inputs(declared, None), folders, read, bare_dollar)

@@ -58,7 +58,8 @@ class _Server:
     """The names of one server's tools.
 
     ``label``: the server's name in them, "" until it is reserved. ``prefix``: the beginning that
-    all of them have, if any. ``names``: by the tools' own names. ``record``: of an earlier run.
+    all of them have, if any, but for the ``strays``. ``names``: by the tools' own names.
+    ``record``: of an earlier run.
     """
 
     order: int
@@ -66,11 +67,25 @@ class _Server:
     label: str = ""
     prefix: str = ""
     names: dict[str, str] = field(default_factory=dict)
+    strays: list[str] = field(default_factory=list)
     record: Mapping[str, Any] = field(default_factory=dict)
 
     def named(self, label: str, tool: str) -> str:
         """Return the name of a tool, of any length, when this is the label."""
-        return _UNFIT.sub("_", self.make(label, _UNFIT.sub("_", tool))) or "_"
+        return _cleaned(self.make(label, _cleaned(tool))) or "_"
+
+    def add(self, tool: str, name: str) -> None:
+        """Let a tool have a name."""
+        self.names[tool] = name
+        if not name.startswith(self.prefix):
+            self.strays.append(name)
+
+    def may_begin(self, prefix: str) -> Iterable[str]:
+        """Return the names that may begin so: few or none, unless its own prefix allows it."""
+        own = self.prefix
+        if own and not own.startswith(prefix) and not prefix.startswith(own):
+            return self.strays
+        return self.names.values()
 
 
 class ToolNames:
@@ -153,7 +168,7 @@ class ToolNames:
             self._restore(server, self._servers[server])
 
     def _reserve(self, server: str, known: _Server) -> None:
-        plain = _UNFIT.sub("_", server)
+        plain = _cleaned(server)
         apart = f"{plain[: self.limit // 4]}_{_digest(server)}"
         was_apart = known.record.get("label") == apart
         for label in (apart, plain, apart) if was_apart else (plain, apart):
@@ -171,8 +186,11 @@ class ToolNames:
             self._claims[known.prefix] = server
 
     def _is_in_use(self, prefix: str, server: str) -> bool:
-        names = self._owners.items()
-        return any(name.startswith(prefix) and owner[0] != server for name, owner in names)
+        return any(
+            name.startswith(prefix) and self._owners[name][0] != server
+            for known in self._servers.values()
+            for name in known.may_begin(prefix)
+        )
 
     def _spelling(self, known: _Server) -> str:
         return f"{known.make('server', 'tool')} {self.limit}"
@@ -188,7 +206,7 @@ class ToolNames:
             is_free = len(name) <= self.limit and name not in self._owners
             if is_free and not self._is_foreign(server, name):
                 self._owners[name] = (server, tool)
-                known.names[tool] = name
+                known.add(tool, name)
                 self._settled.add(name)
 
     @property
@@ -269,12 +287,12 @@ class ToolNames:
                 break
             number += 1
         self._owners[name] = (server, tool)
-        known.names[tool] = name
+        known.add(tool, name)
         return owner
 
     def _spelled(self, server: str, tool: str, number: int) -> str:
         known = self._servers[server]
-        made, clean = known.named(known.label, tool), _UNFIT.sub("_", tool)
+        made = known.named(known.label, tool)
         if number > _MOST_NUMBERED:
             made, number = f"{made}_{_digest(server, tool)}", number - _MOST_NUMBERED
         name = self._fitted(server, tool, made, number)
@@ -282,7 +300,7 @@ class ToolNames:
         while self._is_foreign(server, name) and attempt < _ATTEMPTS:
             # Its own beginning first, then none: each may be the beginning of another's names.
             start = known.prefix if attempt < _ATTEMPTS // 2 else ""
-            apart = f"{start}{_digest(server, tool, str(attempt))}_{clean}"
+            apart = f"{start}{_digest(server, tool, str(attempt))}_{_cleaned(tool)}"
             name = self._fitted(server, tool, apart, number)
             attempt += 1
         return name
@@ -293,6 +311,11 @@ class ToolNames:
             return name + suffix
         ending = f"_{_digest(server, tool)}{suffix}"
         return name[: self.limit - len(ending)] + ending
+
+
+def _cleaned(text: str) -> str:
+    """Return a string with _ in place of all that a name must not have."""
+    return text if text.isascii() and text.isidentifier() else _UNFIT.sub("_", text)
 
 
 def _digest(*parts: str) -> str:
