@@ -17,7 +17,14 @@ from ..protocol.types import Tool
 from ..suggestions import there_is_no
 from .limits import NameRule, estimated_tokens, fit_names, with_strings, without_surrogates
 from .schemas.reduced import plain_root
-from .schemas.rewriting import JsonSchema, inlined, normal_schema, with_root_apart
+from .schemas.rewriting import (
+    MAX_INLINED,
+    JsonSchema,
+    every_part,
+    inlined,
+    normal_schema,
+    with_root_apart,
+)
 from .schemas.strict import Strict, StrictRules, strict_schema, without_nulls
 
 
@@ -113,7 +120,10 @@ class DefinitionRules:
 
 @dataclass(frozen=True)
 class Definition:
-    """A tool by the rules of an API, not yet in its shape; ``stricter``: for the strict mode."""
+    """A tool by the rules of an API, not yet in its shape.
+
+    ``stricter``: for the strict mode. ``is_inlined``: whether its references were replaced.
+    """
 
     name: str
     description: str
@@ -123,6 +133,33 @@ class Definition:
     stricter: Strict | None = None
     strict: bool = False
     deferred: bool = False
+    is_inlined: bool = False
+
+
+# The most subschemas that take the place of references in one list of tools: about 0.3 s of work,
+# and 200,000 tokens.
+_MAX_INLINED = 20_000
+
+
+class Conversions(dict[str, Definition]):
+    """Tools by the rules of an API, by their names in MCP.
+
+    ``inlined``: the number of subschemas that took the place of references in all of them.
+    """
+
+    inlined: int = 0
+
+    def of(
+        self, tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None
+    ) -> Definition:
+        """Return the conversion of a tool, a new one only where its definition has changed."""
+        known = self.get(tool.name)
+        if known is None or known.binding.tool.raw != tool.raw:
+            most = min(MAX_INLINED, _MAX_INLINED - self.inlined)
+            known = self[tool.name] = _converted(tool, rules, strict, inline_refs, most)
+            if known.is_inlined:
+                self.inlined += sum(1 for _ in every_part(known.schema))
+        return known
 
 
 class KnownTools(list[Tool]):
@@ -135,13 +172,16 @@ class KnownTools(list[Tool]):
     def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
         super().__init__(tools)
         self.names: dict[str, str] = {} if names is None else names
-        self.converted: dict[str, Definition] = {}
+        self.converted: Conversions = Conversions()
 
     def replace(self, tools: Iterable[Tool]) -> None:
         """Replace the tools, and forget the conversions of those that are gone."""
         self[:] = tools
-        known = self.converted
-        self.converted = {tool.name: known[tool.name] for tool in self if tool.name in known}
+        names = {tool.name for tool in self}
+        for name in self.converted.keys() - names:
+            gone = self.converted.pop(name)
+            if gone.is_inlined:
+                self.converted.inlined -= sum(1 for _ in every_part(gone.schema))
 
 
 def is_for_models(tool: Tool) -> bool:
@@ -178,10 +218,7 @@ def define(
         if tool.name in made:
             made[tool.name].notes.append("a second tool of this name was left out")
             continue
-        converted = listed.converted.get(tool.name)
-        if converted is None or converted.binding.tool.raw != tool.raw:
-            converted = _converted(tool, rules, strict, inline_refs)
-            listed.converted[tool.name] = converted
+        converted = listed.converted.of(tool, rules, strict, inline_refs)
         name = listed.names[tool.name]
         renamed = [f"the API does not accept its name; it is called {name}"]
         notes = [*(renamed if name != tool.name else []), *converted.notes]
@@ -199,6 +236,9 @@ def define(
     if defer is not None and not rules.defers and any(map(defer, listed)):
         note = "defer does nothing: the API has no search for tools; use search="
         problems.append(ToolProblem("", note))
+    if listed.converted.inlined >= _MAX_INLINED:
+        note = f"together they are too large: after {_MAX_INLINED:,} subschemas, references to"
+        problems.append(ToolProblem("", f"{note} definitions were cut off; use include="))
     if rules.most is not None and len(made) > rules.most:
         note = f"the API takes at most {rules.most} tools, and these are {len(made)}"
         problems.append(ToolProblem("", f"{note}; use include= or search="))
@@ -221,17 +261,19 @@ def _takes(most: Sequence[float], used: list[int], strict: Strict, notes: list[s
 
 
 def _converted(
-    tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None
+    tool: Tool, rules: DefinitionRules, strict: bool, inline_refs: bool | None, most: int
 ) -> Definition:
-    """Return a tool by the rules of an API, independent of the other tools."""
+    """Return a tool by the rules of an API; ``most``: see `inlined`."""
     seen = with_strings(tool.raw, without_invisible)
     notes = [f"left out of {each}" for each in invisible_in(tool.raw)][:_MOST_NOTES]
     unseen = _unseen(tool.input_schema) if notes else {}
     tool, offered = Tool(seen), tool
     schema, more = normal_schema(tool)
     notes += more
-    if inline_refs or (inline_refs is None and not rules.follows_references):
-        schema = inlined(schema, notes)
+    is_inlined = inline_refs or (inline_refs is None and not rules.follows_references)
+    is_inlined = is_inlined and any("$ref" in part for part in every_part(schema))
+    if is_inlined:
+        schema = inlined(schema, notes, most)
     schema, sentence = plain_root(schema, rules.refused, notes)
     declared = schema
     if rules.subset is not None:
@@ -259,6 +301,7 @@ def _converted(
         Binding(offered, renamed, declared, unseen),
         notes,
         stricter,
+        is_inlined=is_inlined,
     )
 
 

@@ -26,6 +26,7 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
+from ..net.clocks import steady_seconds
 from ..net.futures import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
@@ -64,8 +65,8 @@ if TYPE_CHECKING:
 _logger = logger_for("mcpclient.adapters")
 
 _CALL_OPTIONS = sorted({*(Requests.call_tool.__kwdefaults__ or {})} - {"returns"})
-# Number of tools to convert before letting other tasks run.
-_SLICE = 50
+# Seconds of converting tools before letting other tasks run; one tool may take as long again.
+_SLICE = 0.005
 # Above this number of names, those of removed tools are forgotten.
 _MOST_REMEMBERED = 20_000
 
@@ -224,11 +225,13 @@ class Toolbox:
         self._loop = asyncio.get_running_loop()
         live = getattr(self._source, "tools", None)  # which a manager keeps up to date
         tools = list(live if isinstance(live, list) else await self._source.list_tools())
-        admitted = list(filter(self._filter.admits, tools))
-        for start in range(0, len(admitted), _SLICE):
-            self._define(self._remembering(admitted[start : start + _SLICE], {}))
-            if start + _SLICE < len(admitted):
+        began = steady_seconds()
+        for tool in tools:
+            if self._filter.admits(tool):
+                self._define(self._remembering([tool], {}))
+            if steady_seconds() - began > _SLICE:
                 await asyncio.sleep(0)
+                began = steady_seconds()
         if not self._take_live():
             self._take(tools)
             self._version = True

@@ -575,8 +575,8 @@ def test_only_what_changed_is_converted(monkeypatch: pytest.MonkeyPatch) -> None
     assert [name for name in converted if name != "len_of"] == ["t100"]
 
 
-async def test_many_tools_do_not_hold_the_loop() -> None:
-    """F-TOOL-9: they are converted in slices, between which others have their turn."""
+async def test_many_tools_do_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    """F-TOOL-9: they are converted in slices of time, between which others have their turn."""
     source = Live(*(f"t{number}" for number in range(120)))
     turns = 0
 
@@ -587,9 +587,36 @@ async def test_many_tools_do_not_hold_the_loop() -> None:
             await asyncio.sleep(0)
 
     task = asyncio.ensure_future(others())
+    monkeypatch.setattr(toolbox, "_SLICE", -1.0)  # no time at all
     box = await Toolbox(source, "openai_responses")
-    assert (len(box.tools), turns) == (120, 2)
+    assert (len(box.tools), turns) == (120, 120)
     task.cancel()
+
+
+async def test_definitions_that_multiply_are_bounded() -> None:
+    """F-TOOL-9: each by itself, and all of them together; both are told."""
+    source = Live(*(f"t{number}" for number in range(60)))
+    defs: Any = {f"d{level}": {"type": "string"} for level in range(20)}
+    for level in range(19):
+        part = {"$ref": f"#/$defs/d{level + 1}"}
+        defs[f"d{level}"] = {"type": "object", "properties": {"a": part, "b": part}}
+    schema = {"type": "object", "properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": defs}
+    for tool in source.tools:
+        tool.raw["inputSchema"] = schema
+    box = await Toolbox(source, "google", inline_refs=True)
+    shown = json.dumps(box.tools)
+    assert len(shown) < 3_000_000
+    assert "$ref" not in shown
+    problems = list(map(str, box.tools.problems))
+    together = [each for each in problems if "after 20,000 subschemas" in each]
+    assert len(together) == 1
+    assert sum("t0: " in each and "is too large with" in each for each in problems) > 1
+    last = [each for each in problems if each.startswith("t59: ")]
+    assert last[0] == "t59: at /properties/x: the schema is too large with d0 in its place"
+    source.change("t0")  # which makes place again
+    tool = Tool(definition("new", inputSchema=schema))
+    source.tools.append(tool)
+    assert len(json.dumps(box.tools[-1])) > 10_000
 
 
 async def test_what_is_not_for_models() -> None:

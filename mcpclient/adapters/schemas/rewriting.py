@@ -172,17 +172,19 @@ def without_unused(schema: JsonSchema) -> JsonSchema:
     return result
 
 
-# A schema of a few definitions can describe more places than fit into memory.
-_MAX_SUBSCHEMAS = 5_000
+MAX_INLINED = 1_000
+"""The most subschemas of a schema without references: a few definitions can describe more places
+than fit into memory. So many take about 15 ms."""
 # Keywords without effect on which values are valid.
 _BESIDE = frozenset({"title", "description", "default", "examples", "deprecated"})
 
 
-def inlined(schema: JsonSchema, notes: list[str]) -> JsonSchema:
+def inlined(schema: JsonSchema, notes: list[str], most: int = MAX_INLINED) -> JsonSchema:
     """Return a schema in normal form without references; append to ``notes`` those it cuts off.
 
-    A definition that contains itself cannot be inlined for ever: at the second occurrence, a schema
-    that accepts any value of the same type ends the expansion.
+    References are cut off once there are ``most`` subschemas. A definition that contains itself
+    cannot be inlined for ever: at the second occurrence, a schema that accepts any value of the
+    same type ends the expansion.
     """
     count = 0
 
@@ -201,7 +203,7 @@ def inlined(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         if not isinstance(reference, str):
             return Rewritten(whole, exact)
         target = target_of(reference, schema)
-        if reference not in opened and count < _MAX_SUBSCHEMAS:
+        if reference not in opened and count < most:
             expanded, is_exact = expand(target, path, (*opened, reference))
             return Rewritten(_joined(whole, expanded), exact and is_exact)
         name = (tokens_of(reference) or ("the arguments",))[-1]
