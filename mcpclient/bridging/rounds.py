@@ -51,6 +51,11 @@ class Rounds:
         self._change = NextChange()
         self._tasks = BackgroundTasks(lambda error: None)  # the host is told
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no call waits for a retry."""
+        return not self._held
+
     async def ask(self, method: str, params: Params) -> Params:
         """Ask the host, and return its answer.
 

@@ -11,6 +11,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Awaitable, Mapping
+from contextlib import suppress
 from typing import IO, Any, Callable, Literal
 
 from ..bridging.host import HostChannel
@@ -28,20 +29,22 @@ from ..framing.logs import logger_for
 from ..hints import SHELL, hint_for
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
-from ..manager.machine import UNDER_WAY, Event, Status, StatusChanged, ToolsUpdated
+from ..manager.machine import UNDER_WAY, Status, StatusChanged, ToolsUpdated
 from ..manager.manager import Manager
 from ..manager.server import Server
 from ..manager.tools import ManagedTool
 from ..net.futures import BackgroundTasks, NextChange
-from ..protocol.negotiation import STATELESS_VERSIONS
 from ..suggestions import there_is_no
-from ..version import __version__
 from .changes import SERVERS, Changes
 from .directory import Directory
+from .introduction import discovered, initialized, status
 from .meta_tools import MetaTools
 from .upstream import Upstream
 
 _logger = logger_for("mcpclient.gateway")
+
+# Seconds between two looks at the configuration files.
+_LOOK_EVERY = 1.0
 
 # The most tasks whose server is remembered.
 _MAX_TASKS = 10_000
@@ -90,10 +93,11 @@ class Gateway:
         self.directory: Directory = Directory(self, manager._catalog.names)
         self._wait = wait
         self.is_read_only = read_only
-        self._explain = explain
+        self.explain_for: Explain = explain
         self._meta_tools: MetaTools | None = None
         if expose != "all":
             self._meta_tools = MetaTools(self, with_code=expose == "code")
+        self.is_stalled = False
         self._opening: asyncio.Task[Any] | None = None
         self._deadline = 0.0
         self._settled = NextChange()
@@ -125,9 +129,11 @@ class Gateway:
 
     def _open(self, capabilities: Any, info: Any, opening: Params) -> None:
         """Begin to open the manager with the capabilities of the host, at its first request."""
-        if self._opening is not None:
+        declared = capabilities if isinstance(capabilities, dict) else {}
+        if self._opening is not None:  # a host of the stateless era says it in each request
+            self.declared = {**self.declared[0], **declared}, self.declared[1]
             return
-        self.declared = capabilities if isinstance(capabilities, dict) else {}, opening
+        self.declared = declared, opening
         self.manager.serve(self._prepare, info)
         self._deadline = asyncio.get_running_loop().time() + self._wait
         self._opening = self.tasks.start(self._open_manager())
@@ -136,9 +142,48 @@ class Gateway:
         self.tasks.start(self._watch())
         await self.manager.open()
         self._take_servers()
+        self._start_deferred()
+        self.tasks.start(self._keep_up())
+
+    def _start_deferred(self) -> None:
         for server in self.manager.servers.values():
             if server.status is Status.DEFERRED and not server.config.lazy:
-                server._handle(Event.CALL)  # its tools are those that are remembered meanwhile
+                server.start_deferred()  # its tools are those that are remembered meanwhile
+
+    async def _keep_up(self) -> None:
+        """Apply the configuration files again when they have changed."""
+        before = self._written()
+        while before:
+            await asyncio.sleep(_LOOK_EVERY)
+            after = self._written()
+            if after != before:
+                before = after
+                try:
+                    await self._reload()
+                except McpError as error:
+                    _logger.warning("the configuration was not read again: %s", error)
+
+    def _written(self) -> dict[str, object]:
+        found: dict[str, object] = {}
+        for source in self.manager._fleet.config.sources:
+            with suppress(OSError):
+                state = os.stat(source.path)
+                found[source.path] = state.st_mtime_ns, state.st_size, state.st_ino
+        return found
+
+    async def _reload(self) -> None:
+        load = self.manager._fleet.config.load_again
+        if load is None:
+            return
+        config = await asyncio.get_running_loop().run_in_executor(None, load)
+        broken = [each for each in config.problems if each.is_error and not each.server]
+        if broken:  # it may be half written
+            _logger.warning("the configuration stays as it was: %s", broken[0])
+            return
+        await self.manager.reload(config)
+        self._take_servers()
+        self._start_deferred()
+        self.changes.changed("tools", "prompts", "resources")
 
     def _prepare(self, name: str, client: Client) -> None:
         self._upstream(name).prepare(client)
@@ -173,48 +218,6 @@ class Gateway:
                 self._settled.notify()
                 self.changes.updated(SERVERS, {"uri": SERVERS})
 
-    def _initialized(self, version: str) -> Params:
-        return {
-            "protocolVersion": version,
-            "capabilities": {
-                "tools": {"listChanged": True},
-                "prompts": {"listChanged": True},
-                "resources": {"listChanged": True, "subscribe": True},
-                "completions": {},
-                "logging": {},
-                "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
-            },
-            "serverInfo": {"name": "mcpclient-gateway", "version": __version__},
-            "instructions": self._instructions(),
-        }
-
-    def _instructions(self) -> str:
-        named = ", ".join(self.manager._fleet.configs) or "none"
-        lines = [
-            f"Tools and prompts of several servers, each named SERVER__NAME. Servers: {named}. "
-            f"The resource {SERVERS} shows which are connected, and what to do about the others."
-        ]
-        for server in self.manager.servers.values():
-            if server.instructions.strip():
-                quoted = "\n".join(
-                    f"> {line}".rstrip() for line in server.instructions.splitlines()
-                )
-                lines.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
-        return "\n\n".join(lines)
-
-    def _discovered(self) -> Params:
-        found = {**self._initialized("")}
-        del found["protocolVersion"]
-        info = found.pop("serverInfo")
-        capabilities = {**found["capabilities"]}
-        del capabilities["tasks"]  # which are others in the stateless era
-        return {
-            "supportedVersions": [*STATELESS_VERSIONS],
-            **found,
-            "capabilities": capabilities,
-            "_meta": {"io.modelcontextprotocol/serverInfo": info},
-        }
-
     # jsonrpc.peer.Service
 
     async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
@@ -227,7 +230,7 @@ class Gateway:
             version = self.host.opened(given)
             self._open(given.get("capabilities"), given.get("clientInfo"), given)
             await self._opened()
-            return self._initialized(version)
+            return initialized(self, version)
         self.host.check_era(meta, is_opened=self._opening is not None)
         if meta is not None:
             self._open(meta.get(CAPABILITIES), meta.get(INFO), {})
@@ -245,7 +248,7 @@ class Gateway:
 
     def explain(self, error: McpError) -> str:
         """Return the text of an error."""
-        return self._explain("SERVER", error)
+        return self.explain_for("SERVER", error)
 
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host; one about roots is for all servers."""
@@ -258,6 +261,9 @@ class Gateway:
 
     def host_stalled(self, *, is_stalled: bool) -> None:
         """Do not read from the servers while the host does not read."""
+        self.is_stalled = is_stalled
+        for upstream in self.upstreams.values():
+            upstream.hold()
 
     def host_writes(self) -> None:
         """Do nothing: requests go to several servers."""
@@ -307,7 +313,7 @@ class Gateway:
         except PeerError:
             raise
         except McpError as error:
-            return refusal(self._explain(server or "", error)).raw
+            return refusal(self.explain_for(server or "", error)).raw
         self._learn_task(upstream, result)
         return result
 
@@ -327,7 +333,7 @@ class Gateway:
 
     async def _read(self, method: str, params: Params, meta: Params | None) -> Params:
         if params.get("uri") == SERVERS:
-            content = {"uri": SERVERS, "mimeType": "text/plain", "text": self.status()}
+            content = {"uri": SERVERS, "mimeType": "text/plain", "text": status(self)}
             return {"contents": [content]}
         upstream, uri = await self.directory.resource(params.get("uri"))
         return await upstream.request(method, _renamed(params, uri, "uri"), meta, uri)
@@ -359,22 +365,6 @@ class Gateway:
             *(each.set_log_level(self.log_level) for each in self.upstreams.values())
         )
         return {}
-
-    def status(self) -> str:
-        """Return the status of each server in a line, with what to do about those that fail."""
-        lines = []
-        for name, server in self.manager.servers.items():
-            line = f"{name}: {server.status.value}"
-            if server.is_connected or server.tools:
-                line += f", {len(server.tools)} tools"
-            if server.error is not None:
-                line += f". {self._explain(name, server.error)}"
-            lines.append(line)
-        shared = self.directory.collisions
-        if shared:
-            lines.append(f"Listed by several servers, read as SERVER:URI: {', '.join(shared)}")
-        lines += [str(problem) for problem in self.manager.problems]
-        return "\n".join(lines) or "No server is configured."
 
     # Tasks
 
@@ -421,7 +411,7 @@ _KINDS = {
 async def _discover(gateway: Gateway, method: str, params: Params, meta: Params | None) -> Params:
     if meta is None or gateway.host.version:
         raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent")
-    return gateway._discovered()
+    return discovered(gateway)
 
 
 _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[Params]]] = {

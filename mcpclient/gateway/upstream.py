@@ -24,6 +24,7 @@ from ..protocol.listen import ListenFilter
 from ..protocol.negotiation import REPEATABLE
 
 if TYPE_CHECKING:
+    from ..manager.managed_client import ManagedClient
     from .gateway import Gateway
 
 
@@ -34,7 +35,8 @@ class Upstream(Observer):
         self.name = name
         self.rounds = Rounds()
         self._gateway = gateway
-        self._tokens: set[object] = set()  # of progress, of the calls under way
+        self._declared: Params = {}
+        self._tokens: list[object] = []  # of progress, one for each request under way
 
     @property
     def server(self) -> Server:
@@ -46,9 +48,27 @@ class Upstream(Observer):
         connection = connection_of(client)
         connection.decode = decode_verbatim
         connection.observers.append(self)
-        capabilities, opening = self._gateway.declared
-        connection.options.handlers.forward_to(self._ask, capabilities, opening)
         connection.expect(self._gateway.host.version)
+        self._declare(client)
+
+    def _declare(self, client: Client) -> None:
+        self._declared, opening = self._gateway.declared
+        handlers = connection_of(client).options.handlers
+        handlers.forward_to(self._ask, self._declared, opening)
+
+    def _declare_anew(self, client: ManagedClient) -> None:
+        """Open another session of a server that was told less than the host is able to do."""
+        is_news = any(name not in self._declared for name in self._gateway.declared[0])
+        is_free = len(self._tokens) == 1 and self.rounds.is_idle
+        if is_news and is_free and not self.is_stateless:
+            self._declare(client)
+            self.server.lost(client, ConnectionLost("the host is able to do more"))
+
+    def hold(self) -> None:
+        """Stop reading from the server while the host does not read, or go on."""
+        if self.server.is_connected:
+            transport = connection_of(self.server.client).session.transport
+            transport.hold(is_held=self._gateway.is_stalled)
 
     def offers(self, *path: str) -> bool:
         """Whether the server is connected, and declares a capability."""
@@ -75,10 +95,11 @@ class Upstream(Observer):
         ``subject``: the tool, prompt or resource. Waits for the connection, as calls of a manager.
         """
         token = _token_of(params)
-        if token is not None:
-            self._tokens.add(token)
+        self._tokens.append(token)
         try:
             client = await self.server.ready_for(method, subject, params.get("arguments"))
+            if meta is not None:
+                self._declare_anew(client)
             if self.is_stateless == (meta is not None):
                 return await self._send(method, params, subject, is_raw=True)
             if meta is None:
@@ -90,7 +111,7 @@ class Upstream(Observer):
             result = await (self.rounds.call(method, params, work) if method in CARRIERS else work)
             return completed(method, result)
         finally:
-            self._tokens.discard(token)
+            self._tokens.remove(token)
 
     async def _send(
         self, method: str, params: Params, subject: str, *, is_raw: bool = False
@@ -151,7 +172,8 @@ class Upstream(Observer):
     def notified(self, method: str, params: Params) -> None:
         """Pass a notification on; a server says nothing about calls of other servers."""
         if method == "notifications/progress":
-            if params.get("progressToken") not in [*self._tokens]:
+            token = params.get("progressToken")
+            if token is None or token not in self._tokens:
                 return
         elif method == "notifications/message":
             own = params.get("logger")
@@ -163,6 +185,7 @@ class Upstream(Observer):
         self._gateway.tasks.start(self._begin())
 
     async def _begin(self) -> None:
+        self.hold()
         await self.server.settled()
         if not self.server.is_connected:
             return

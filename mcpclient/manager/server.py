@@ -173,6 +173,11 @@ class Server:
         if self.status is Status.CLOSED:
             self._handle(Event.CONNECT)
 
+    def start_deferred(self) -> None:
+        """Begin to connect a server that is deferred, as a call of it would."""
+        if self.status is Status.DEFERRED:
+            self._handle(Event.CALL)
+
     async def connect(self) -> None:
         """Connect because the user asks for it, and wait for the outcome, which is in ``status``.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,6 +17,7 @@ from mcpclient import ConnectFailed, Manager, Reconnect, ServerConfig, UsageErro
 from mcpclient.transports.base import Receiver
 from tests.bridging.sides import PREFIX, HostSide, ServerSide, modern
 from tests.support.mcp_server import McpServer
+from tests.support.subprocesses import TOP
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
@@ -71,7 +73,7 @@ class Dead(ServerSide):
 
 @asynccontextmanager
 async def gateway(
-    servers: dict[str, Any],
+    servers: Any,
     *,
     expose: Any = "all",
     wait: float = 1.0,
@@ -452,6 +454,71 @@ async def test_pins_and_the_audit_log_hold(tmp_path: Any) -> None:
         assert not (await answer_to(host, "tools/call", call))["result"].get("isError")
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [each["name"] for each in lines if each["kind"] == "call"] == ["read", "write"]
+
+
+async def test_a_host_that_does_not_read_stops_the_servers() -> None:
+    """F-BRIDGE-2: a flood costs no memory, and all of it arrives in the end."""
+    flood, calm = ServerSide(Upstream(logging={})), ServerSide(Upstream())
+    async with gateway({"flood": flood, "calm": calm}) as host:
+        await host.initialize()
+        await names(host)
+        host.reader.hold(is_held=True)
+        count = 0
+        while not (flood.is_held and calm.is_held):
+            params = {"level": "error", "data": "x" * 1000}
+            flood.say(json.dumps({"method": "notifications/message", "params": params}))
+            count += 1
+            await asyncio.sleep(0)
+        assert count < 1000
+        host.reader.hold(is_held=False)
+        for _ in range(count):
+            await told(host, "notifications/message")
+        assert not (flood.is_held or calm.is_held)
+        call = {"name": "calm__echo", "arguments": {"text": "hi"}}
+        assert "result" in await answer_to(host, "tools/call", call)
+
+
+async def test_a_server_is_opened_anew_before_it_is_told_less_than_the_truth() -> None:
+    """F-BRIDGE-2: a stateless host says what it is able to do in each request."""
+    side = ServerSide(Upstream())
+    async with gateway({"a": side}) as host:
+        await host.request("server/discover", modern())
+        await names(host, modern())
+        assert side.server.messages("initialize")[0]["params"]["capabilities"] == {}
+        call = {"name": "a__echo", "arguments": {"text": "hi"}}
+        for _ in range(2):
+            made = await answer_to(host, "tools/call", modern(call, elicitation={}))
+            assert made["result"]["content"][0]["text"] == "hi"
+        declared = [each["params"]["capabilities"] for each in side.server.messages("initialize")]
+        assert declared == [{}, {"elicitation": {}}]
+
+
+async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any) -> None:
+    """F-BRIDGE-2: servers come and go; a file that is half written changes nothing."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "servers.json"
+    demo = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
+
+    def write(*listed: str) -> None:
+        entry = {"command": demo[0], "args": demo[1:]}
+        path.write_text(json.dumps({"mcpServers": dict.fromkeys(listed, entry)}))
+
+    write("one")
+    async with gateway(path, wait=20, approvals=None) as host:
+        await host.initialize()
+        assert {name.partition("__")[0] for name in await names(host)} == {"one"}
+        path.write_text('{"mcpServers": {')
+        await asyncio.sleep(3)
+        assert {name.partition("__")[0] for name in await names(host)} == {"one"}
+        write("one", "two")
+        while {name.partition("__")[0] for name in await names(host)} != {"one", "two"}:
+            await told(host, "notifications/tools/list_changed")
+        write("two")
+        while {name.partition("__")[0] for name in await names(host)} != {"two"}:
+            await told(host, "notifications/tools/list_changed")
+        call = {"name": "one__echo", "arguments": {}}
+        gone = await answer_to(host, "tools/call", call)
+        assert "error" in gone or gone["result"]["isError"]
 
 
 async def test_a_manager_that_is_open_is_refused() -> None:

@@ -1,0 +1,75 @@
+"""A gateway's answers about itself: capabilities, instructions, the status of its servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..jsonrpc.peer import Params
+from ..protocol.negotiation import STATELESS_VERSIONS
+from ..version import __version__
+from .changes import SERVERS
+
+if TYPE_CHECKING:
+    from .gateway import Gateway
+
+
+def initialized(gateway: Gateway, version: str) -> Params:
+    """Return the result of ``initialize``, which depends on no server."""
+    return {
+        "protocolVersion": version,
+        "capabilities": {
+            "tools": {"listChanged": True},
+            "prompts": {"listChanged": True},
+            "resources": {"listChanged": True, "subscribe": True},
+            "completions": {},
+            "logging": {},
+            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+        },
+        "serverInfo": {"name": "mcpclient-gateway", "version": __version__},
+        "instructions": _instructions(gateway),
+    }
+
+
+def _instructions(gateway: Gateway) -> str:
+    named = ", ".join(gateway.manager._fleet.configs) or "none"
+    lines = [
+        f"Tools and prompts of several servers, each named SERVER__NAME. Servers: {named}. "
+        f"The resource {SERVERS} shows which are connected, and what to do about the others."
+    ]
+    for server in gateway.manager.servers.values():
+        if server.instructions.strip():
+            quoted = "\n".join(f"> {line}".rstrip() for line in server.instructions.splitlines())
+            lines.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
+    return "\n\n".join(lines)
+
+
+def discovered(gateway: Gateway) -> Params:
+    """Return the result of ``server/discover``."""
+    found = {**initialized(gateway, "")}
+    del found["protocolVersion"]
+    info = found.pop("serverInfo")
+    capabilities = {**found["capabilities"]}
+    del capabilities["tasks"]  # which are others in the stateless era
+    return {
+        "supportedVersions": [*STATELESS_VERSIONS],
+        **found,
+        "capabilities": capabilities,
+        "_meta": {"io.modelcontextprotocol/serverInfo": info},
+    }
+
+
+def status(gateway: Gateway) -> str:
+    """Return the status of each server in a line, with what to do about those that fail."""
+    lines = []
+    for name, server in gateway.manager.servers.items():
+        line = f"{name}: {server.status.value}"
+        if server.is_connected or server.tools:
+            line += f", {len(server.tools)} tools"
+        if server.error is not None:
+            line += f". {gateway.explain_for(name, server.error)}"
+        lines.append(line)
+    shared = gateway.directory.collisions
+    if shared:
+        lines.append(f"Listed by several servers, read as SERVER:URI: {', '.join(shared)}")
+    lines += [str(problem) for problem in gateway.manager.problems]
+    return "\n".join(lines) or "No server is configured."
