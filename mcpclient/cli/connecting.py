@@ -14,6 +14,7 @@ from ..client.answers.answerers import Elicitation
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import UsageError
+from ..framing.uri import parse_url
 from ..net.network_options import Negotiate
 from .command import Server
 from .output import is_terminal
@@ -162,6 +163,8 @@ def _login(
         return Negotiate()
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
+    if parse_url(target).credentials is not None:
+        return None  # of another account than a stored login may have
     own = server.options.get("headers", {})
     if callable(own) or getattr(own, "missing", None):
         return None  # the file names its credentials; the error names the unset variable

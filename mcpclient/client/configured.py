@@ -130,15 +130,25 @@ def client_arguments(
             bundle.unpack()
     if entry.trusted:
         options["trusted"] = True
+    return target, with_given(options, given, is_bundle=bundle is not None)
+
+
+def with_given(
+    options: Mapping[str, Any], given: Mapping[str, Any], *, is_bundle: bool
+) -> dict[str, Any]:
+    """Return the options of an entry with those that the caller gives, which take precedence.
+
+    An empty one does not: it would drop the variables or headers of the entry unseen.
+    """
+    merged = dict(options)
     for name, value in given.items():
         if name == "sandbox" and value == "required" and name in options:
             continue  # the entry's own sandbox satisfies it
-        if name == "env" and value and bundle is not None:
-            needed: dict[str, str] = options.get(name, {})
-            value = {**needed, **given["env"]}
+        if name == "env" and value and is_bundle:
+            value = {**options.get(name, {}), **value}
         if value or name in _TIMES or name not in options:  # a timeout of None is a choice
-            options[name] = value
-    return target, options
+            merged[name] = value
+    return merged
 
 
 def entry_of(config: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -110,12 +110,17 @@ class ServerConfig:
         default=None, repr=False, hash=False, compare=False
     )
 
+    def __post_init__(self) -> None:
+        for name in ("include", "exclude"):
+            if isinstance(getattr(self, name), str):  # whose letters would be patterns
+                raise UsageError(f"{name} must be a list of patterns, not a string")
+
     def with_mapping_read(self) -> ServerConfig:
         """Return the server, with a target that is a mapping parsed as on connecting.
 
         Raises `UsageError` for a mapping that is not an entry.
         """
-        from ..client.configured import entry_of, mapping_of, read_mapping
+        from ..client.configured import entry_of, mapping_of, read_mapping, with_given
 
         given = mapping_of(self.target)
         if given is None:
@@ -127,7 +132,7 @@ class ServerConfig:
             self,
             target=target,
             bundle=bundle,
-            options={**options, **self.options},
+            options=with_given(options, self.options, is_bundle=bundle is not None),
             enabled=self.enabled and entry.enabled,
             **{name: getattr(self, name) or getattr(entry, name) for name in SETTINGS},
             raw={**written, "sha256": entry.sha256} if entry.sha256 else written,

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..entries.applications import KINDS
 from ..errors import UsageError
-from ..net.paths import config_folder, home_folder
+from ..net.paths import config_folder, home_folder, named_folder
 from ..suggestions import there_are, there_is_no
 
 Scope = Literal["plugin", "user", "project", "local"]
@@ -102,7 +102,7 @@ def application_places(
 ) -> Iterator[FoundConfig]:
     """Yield every file that an application may have, whether or not it exists."""
     home = str(home_folder(environ, platform))
-    data = environ.get("XDG_CONFIG_HOME") or f"{home}/.config"
+    data = named_folder(environ, "XDG_CONFIG_HOME") or f"{home}/.config"
     if platform == "win32":
         data = environ.get("APPDATA") or f"{home}/AppData/Roaming"
     elif platform == "darwin":

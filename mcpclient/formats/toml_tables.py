@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 # Strings of all four kinds, comments and brackets: an end of line counts only outside of these.
@@ -16,6 +17,17 @@ _TOKEN = re.compile(
 _NAME = r"\"(?:[^\"\\]|\\.)*\"|'[^']*'|[^\]\n\"']"
 _HEADER = re.compile(rf"[ \t]*\[{{1,2}}((?:{_NAME})*)\]{{1,2}}")
 _PART = re.compile(r"[ \t]*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([A-Za-z0-9_-]+))[ \t]*(\.|$)")
+_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})|(.?))", re.DOTALL)
+_ESCAPES = {
+    "b": "\b",
+    "t": "\t",
+    "n": "\n",
+    "f": "\f",
+    "r": "\r",
+    "e": "\x1b",
+    '"': '"',
+    "\\": "\\",
+}
 _BARE = re.compile("[A-Za-z0-9_-]+")
 
 
@@ -79,10 +91,20 @@ def _parts(header: str) -> list[str]:
         if match is None:
             return []
         quoted, literal, bare, dot = match.groups()
-        parts.append(json.loads(f'"{quoted}"') if quoted is not None else literal or bare)
+        parts.append(_ESCAPE.sub(_character, quoted) if quoted is not None else literal or bare)
         if not dot:
             return parts
         position = match.end()
+
+
+def _character(escape: re.Match[str]) -> str:
+    *codes, letter = escape.groups()
+    code = int(next(filter(None, codes), "0"), 16)
+    if letter is not None:
+        return _ESCAPES.get(
+            letter, escape[0]
+        )  # an unknown escape names no table that is looked for
+    return chr(code) if code <= sys.maxunicode else escape[0]
 
 
 def _key(name: str) -> str:

@@ -334,6 +334,8 @@ def load_config(
     Mistakes in files are in `Config.problems`. Raises `UsageError` for invalid arguments;
     exceptions of the caller's functions pass through. Blocks while it reads and asks.
     """
+    if isinstance(enabled, str):  # in which any part of a name would be found
+        raise UsageError("enabled must be a list of names, not a string")
     for scope in scopes:
         if scope not in SCOPES:
             raise UsageError(there_is_no("scope", scope, SCOPES, otherwise=there_are(SCOPES)))

@@ -43,8 +43,8 @@ def parse_tool_name(name: str) -> ParsedName | None:
     """Split a name of the style ``mcp__server__tool`` or ``server__tool``.
 
     For permission rules only: ``mcp__github`` names every tool of a server. Which tool a call means
-    is looked up instead, since a server's name may hold ``__`` itself. None for a name of another
-    form.
+    is looked up instead. A server's name is cleaned in it: ``github__x`` becomes ``github_x``, so
+    that its tools are not taken for those of ``github``. None for a name of another form.
     """
     begins, separator, rest = name.partition("__")
     if begins != "mcp":
@@ -100,9 +100,10 @@ class ToolNames:
     server that comes first in the order takes names from later ones; after it, a name never changes
     its owner.
 
-    Names of a server begin with its label: its name, cleaned. Of two servers with one label, and
-    of a server whose label other tools' names begin with already, the newcomer's gets a digest. A
-    tool whose name would begin as another server's has a digest in front.
+    Names of a server begin with its label: its name, cleaned and without ``__``. Of two servers
+    with one label, and of a server whose label other tools' names begin with already, the
+    newcomer's gets a digest. A tool whose name would begin as another server's has a digest in
+    front.
     """
 
     def __init__(self, naming: Naming, limit: int, servers: Sequence[str] = ()) -> None:
@@ -157,7 +158,7 @@ class ToolNames:
 
         def key(server: str) -> tuple[Any, ...]:
             known = self._servers[server]
-            is_plain = _UNFIT.search(server) is None
+            is_plain = _label(server) == server
             return not known.record, rank(server), not is_plain, known.order
 
         for server in sorted(pending, key=key):
@@ -168,10 +169,12 @@ class ToolNames:
             self._restore(server, self._servers[server])
 
     def _reserve(self, server: str, known: _Server) -> None:
-        plain = _cleaned(server)
-        apart = f"{plain[: self.limit // 4]}_{_digest(server)}"
+        plain = _label(server)
+        apart = f"{plain[: self.limit // 4].rstrip('_')}_{_digest(server)}"
         was_apart = known.record.get("label") == apart
-        for label in (apart, plain, apart) if was_apart else (plain, apart):
+        # A name that begins with "mcp__" would be read as one of another style.
+        usable = [plain] if plain and plain != "mcp" else []
+        for label in (apart, *usable, apart) if was_apart else (*usable, apart):
             one, other = known.named(label, "x"), known.named(label, "y")
             is_first = (one[:-1] + "y", one[-1:]) == (other, "x")
             prefix = one[:-1] if is_first else ""  # the beginning that all names have, if any
@@ -316,6 +319,11 @@ class ToolNames:
 def _cleaned(text: str) -> str:
     """Return a string with _ in place of all that a name must not have."""
     return text if text.isascii() and text.isidentifier() else _UNFIT.sub("_", text)
+
+
+def _label(server: str) -> str:
+    """Return a server's name, cleaned, and so that the first ``__`` behind it is its end."""
+    return re.sub("_{2,}", "_", _cleaned(server)).rstrip("_")
 
 
 def _digest(*parts: str) -> str:

@@ -71,5 +71,15 @@ def _folder(environ: Mapping[str, str], platform: str, variable: str, usual: str
     elif platform == "darwin":
         base = home / "Library" / "Application Support"
     else:
-        base = Path(environ.get(variable) or home / usual)
+        base = Path(named_folder(environ, variable) or home / usual)
     return base / "mcpclient"
+
+
+def named_folder(environ: Mapping[str, str], variable: str) -> str:
+    """Return the folder that a variable such as XDG_CONFIG_HOME names, or "".
+
+    A relative one does not count, as the XDG specification says: whoever chooses the working
+    directory would choose the settings, the approvals and the logins.
+    """
+    folder = environ.get(variable, "")
+    return folder if os.path.isabs(folder) else ""

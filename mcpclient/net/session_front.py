@@ -36,10 +36,10 @@ def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) ->
     """Return the folder of this user's sessions.
 
     Without XDG_RUNTIME_DIR it is in the state folder, as `paths.state_folder` has it, which would
-    take too long to import.
+    take too long to import. As there, a relative one does not count.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
-    if runtime and platform != "win32":
+    if runtime and os.path.isabs(runtime) and platform != "win32":
         return os.path.join(runtime, "mcpclient")
     home = environ.get("USERPROFILE" if platform == "win32" else "HOME") or os.path.expanduser("~")
     if platform == "win32":
@@ -48,7 +48,8 @@ def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) ->
     elif platform == "darwin":
         state = os.path.join(home, "Library", "Application Support")
     else:
-        state = environ.get("XDG_STATE_HOME") or os.path.join(home, ".local", "state")
+        named = environ.get("XDG_STATE_HOME", "")
+        state = named if os.path.isabs(named) else os.path.join(home, ".local", "state")
     return os.path.join(state, "mcpclient", "sessions")
 
 

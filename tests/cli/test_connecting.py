@@ -100,6 +100,7 @@ def test_the_user_of_the_system() -> None:
         (Server(URL, {"auth": "configured"}), (), "configured"),
         (Server(URL, {"headers": {"authorization": "Bearer of-the-file"}}), (), None),
         (Server(URL), ("--header", "Authorization: Bearer a:b"), None),
+        (Server("http://bob:x@host/mcp"), (), None),
         (Server(URL, {"headers": {"X-Tenant": "a"}}), ("--header", "X-One:  1 "), OAuth),
     ],
 )

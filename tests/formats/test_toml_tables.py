@@ -35,6 +35,14 @@ def test_a_table_is_removed_with_those_inside_it() -> None:
     assert tomllib.loads(remove_table(TEXT, ["servers", "b.c"]))["servers"].keys() == {"a"}
 
 
+def test_a_name_is_read_with_all_escapes_of_toml() -> None:
+    """F-MANY-7: longer ones than JSON has, too, and those of tables beside it."""
+    text = '[servers."\\U0001F600\\x41\\e\\"\\u00e9"]\nx = 1\n[servers."\\U00110000\\q"]\ny = 2\n'
+    assert remove_table(text, ["servers", '\U0001f600A\x1b"é']) == text[text.index("[servers", 9) :]
+    with pytest.raises(KeyError):
+        remove_table(text, ["servers", "q"])
+
+
 KEPT = {
     "literal string": "x = '''\n[servers.b]\n'''\n",
     "quotes of the other kind": "x = '''\"\"\"'''\n",

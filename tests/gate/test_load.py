@@ -547,6 +547,12 @@ def test_the_account_of_an_entry(write: Write) -> None:
     assert config.servers["a"].options["auth"].account == "value"
 
 
+def test_names_in_a_string_switch_nothing_on() -> None:
+    """F-SAFE-1: ``evil`` is a part of ``my-evil-twin``."""
+    with pytest.raises(UsageError, match="enabled must be a list of names"):
+        load_config(enabled="my-evil-twin")
+
+
 def test_an_unknown_scope() -> None:
     """F-MANY-7"""
     with pytest.raises(UsageError, match=r"'proyect'; did you mean 'project'\?"):

@@ -69,9 +69,8 @@ def test_names_are_looked_up_and_never_parsed() -> None:
     names = ToolNames("server__tool", 64, ["a", "a__b"])
     names.assign("a__b", ["c"])
     names.assign("a", ["b__c"])
-    assert names.owner("a__b__c") == ("a__b", "c")
-    name = names.names_of("a")["b__c"]
-    assert name.startswith("a__") and name.endswith("_b__c") and names.claimed_by(name) == "a"
+    assert names.owner("a_b__c") == ("a__b", "c")
+    assert names.owner("a__b__c") == ("a", "b__c")
 
 
 def test_a_name_that_is_taken_gets_a_number() -> None:
@@ -163,6 +162,21 @@ def test_taking_a_name_apart_for_permissions(name: str, parsed: Any) -> None:
     assert parse_tool_name(name) == parsed
 
 
+@pytest.mark.parametrize("naming", ["server__tool", "mcp__server__tool"])
+def test_a_name_is_never_taken_apart_as_that_of_another_server(naming: Any) -> None:
+    """F-SAFE-4, F-MANY-11: wherever the name of a server or a tool has ``__``."""
+    servers = ["github", "github__x", "github_", "github__", "__", "mcp", "mcp__github", "_git"]
+    names = ToolNames(naming, 64, servers)
+    labels: dict[str, str] = {}
+    for server in servers:
+        names.assign(server, ["x", "_x", "x__y", "github", "github__x"])
+        for name in names.names_of(server).values():
+            parsed = parse_tool_name(name)
+            assert parsed is not None
+            assert labels.setdefault(parsed.server, server) == server, name
+    assert labels["github"] == "github"
+
+
 @pytest.mark.parametrize(
     ("naming", "begins"),
     [
@@ -233,13 +247,13 @@ def test_no_name_reads_as_that_of_another_server_in_another_style(naming: Any) -
 
 def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
     """F-SAFE-4: a server that is added later is the one that gets another label."""
-    names = ToolNames("server__tool", 64, ["a"])
-    names.assign("a", ["b__x"])
+    names = ToolNames("server_tool", 64, ["a"])
+    names.assign("a", ["b_x"])
     names.settle()
-    names.assign("a__b", ["x"])
-    assert names.owner("a__b__x") == ("a", "b__x")
-    (name,) = names.names_of("a__b").values()
-    assert name.startswith("a__b_") and name.endswith("__x") and name != "a__b__x"
+    names.assign("a_b", ["x"])
+    assert names.owner("a_b_x") == ("a", "b_x")
+    (name,) = names.names_of("a_b").values()
+    assert name.startswith("a_b_") and name.endswith("_x") and name != "a_b_x"
 
 
 def test_after_the_first_look_no_name_is_taken_by_whoever_connects_later() -> None:

@@ -61,6 +61,12 @@ PLACES = {
         "/c/mcpclient",
         "/s/mcpclient",
     ),
+    "linux, told by whoever chose the working directory": (
+        "linux",
+        {"HOME": "/h", "XDG_CONFIG_HOME": "c", "XDG_STATE_HOME": "./s"},
+        "/h/.config/mcpclient",
+        "/h/.local/state/mcpclient",
+    ),
     "macOS": (
         "darwin",
         {"HOME": "/h"},

@@ -71,6 +71,12 @@ def test_sessions_are_in_the_state_folder(platform: str, tmp_path: Path) -> None
     assert Path(sessions_folder(environ, platform)) == expected
 
 
+def test_relative_folders_do_not_count() -> None:
+    """F-SAFE-8: whoever chose the working directory would choose the session."""
+    relative = {"HOME": "/h", "XDG_RUNTIME_DIR": "r", "XDG_STATE_HOME": "s"}
+    assert sessions_folder(relative, "linux") == "/h/.local/state/mcpclient/sessions"
+
+
 def test_names() -> None:
     """F-SHOW-12: a name is a file's, and never a path."""
     assert all(map(is_session_name, ("a", "my-server_2", "A" * 40)))

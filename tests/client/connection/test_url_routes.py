@@ -128,6 +128,12 @@ def test_an_authorization_header_that_no_server_accepts(value: str) -> None:
         url_route("https://h/mcp", auth="Bearer x")
 
 
+def test_a_url_with_credentials_uses_no_login() -> None:
+    """F-SAFE-7: a stored one may be of another account."""
+    with pytest.raises(UsageError, match="the URL has a user name"):
+        url_route("http://bob:x@h/mcp", auth=OAuth())
+
+
 def test_an_empty_token_is_a_mistake() -> None:
     """F-AUTH-13: it would be sent as one, and refused."""
     with pytest.raises(UsageError, match="empty token"):
