@@ -35,8 +35,9 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         {"client/client.py", "client/contents.py", "sync/manager.py"},
     ),
     "B302": (
-        "marshal reads what this program wrote to a file without a name, a line before",
-        {"sandbox/launcher.py"},
+        "marshal reads what this program wrote to a file without a name, a line before; and "
+        "bytecode, which Python would load as well, to compare it",
+        {"sandbox/launcher.py", "vendoring/manifest.py"},
     ),
     "B307": (
         "the program whose purpose is to evaluate a model's code, in a sandbox",
@@ -51,7 +52,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "argument lists without a shell; the gate judges what an entry starts",
         {
             *("net/process/stopping.py", "net/process/launch.py", "net/process/programs.py"),
-            *("net/tls.py", "net/session_sockets.py"),
+            *("net/tls.py", "net/session_sockets.py", "__main__.py"),
         },
     ),
     "B607": ("taskkill is a program of Windows", {"net/process/stopping.py"}),

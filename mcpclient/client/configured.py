@@ -89,7 +89,7 @@ def read_mapping(
         if specs:
             from ..entries.bundles.manifest import require_inputs
 
-            require_inputs(specs, raw, inputs)
+            require_inputs(specs, raw, variables)
         entry = read_entry(name, raw, APPLICATIONS["mcpclient"], report)
         target, options = resolve(entry, variables, "", _read, report, authentication_of)
     return ReadMapping(entry, target, options, bundle)

@@ -45,7 +45,8 @@ class InputSpec:
     ``choices``) or ``"command"``.
     ``password``: the answer is not shown. ``several``: the value has one or more lines. ``need``:
     without a ``"required"`` one the server does not start; one that is ``"optional"`` is left out
-    in silence. ``kept``: the key of its answer among the user's credentials.
+    in silence. ``kept``: the key of its answer among the user's credentials. ``written``: the texts
+    that an entry has in its place, if any, so that it is not asked for.
     """
 
     id: str
@@ -57,6 +58,7 @@ class InputSpec:
     several: bool = False
     need: Literal["", "required", "optional"] = ""
     kept: str = ""
+    written: tuple[str, ...] | None = field(default=None, repr=False)
 
 
 InputsOption = Union[Mapping[str, str], Callable[[InputSpec], "str | None"], None]

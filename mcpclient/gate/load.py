@@ -163,12 +163,12 @@ class Entries:
             entry = replace(entry, cwd=".")  # where its relative paths begin
 
         def resolved(server: ServerConfig) -> ServerConfig:
+            variables = replace(known, inputs=inputs)
             if own_inputs:
                 from ..entries.bundles.manifest import require_inputs
 
-                require_inputs(own_inputs, written.entry, inputs)
+                require_inputs(own_inputs, written.entry, variables)
             authenticate = partial(authentication_of, identity_provider=self.identity_provider)
-            variables = replace(known, inputs=inputs)
             target, options = resolve(entry, variables, base, read, report, authenticate)
             return replace(server, target=target, options=options)
 

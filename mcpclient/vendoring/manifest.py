@@ -1,19 +1,30 @@
-"""The manifest of a vendored copy, and its verification."""
+"""The manifest of a vendored copy, and its verification.
+
+It imports nothing of the package, and may be run as a program, ``python3 -I …/manifest.py``: Python
+reads the source of a program, while it may run the bytecode in ``__pycache__`` for a module.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import marshal
 import sys
+from importlib.util import MAGIC_NUMBER, source_from_cache
 from pathlib import Path
 from typing import NamedTuple
-
-from ..errors import UsageError
 
 MANIFEST = "MANIFEST.sha256"
 PARTS_LIST = "parts.cdx.json"
 
-_FOLDER = Path(__file__).parent.parent
+_FOLDER = Path(__file__).resolve().parent.parent
 _MAX_SIZE = 16 * 1024 * 1024
+_CACHE = "__pycache__"
+_CODE_BEGINS = 16  # bytes of the head of a .pyc file
+_LEVELS = {".opt-1.pyc": 1, ".opt-2.pyc": 2}
+
+
+class NoManifest(ValueError):
+    """A folder has no manifest, or one that cannot be read."""
 
 
 class Verification(NamedTuple):
@@ -32,36 +43,54 @@ class Verification(NamedTuple):
 def verify(folder: Path = _FOLDER) -> Verification:
     """Compare this copy of the package with the manifest it was made with.
 
-    Files that Python itself writes (``__pycache__``) do not count. The manifest is not signed:
-    whoever can change the files can change it too, so keep its own digest elsewhere.
+    Bytecode in ``__pycache__`` must be that of its source, compiled by this Python; bytecode of
+    another one cannot be compared, and counts as added like any other file. The manifest is not
+    signed: whoever can change the files can change it too, so keep its own digest elsewhere.
 
-    Raises `UsageError` where there is no manifest: the package was not made by ``vendor``.
+    Raises `NoManifest` where there is no manifest: the package was not made by ``vendor``.
     """
     expected = read_manifest(folder)
     found = {
         path.relative_to(folder).as_posix(): path
         for path in folder.rglob("*")
-        if "__pycache__" not in path.relative_to(folder).parts
-        and path.name != MANIFEST
+        if path.name != MANIFEST
         and (path.is_symlink() or not path.is_dir())  # Python imports from a linked folder, too
     }
+    cached = {name for name in found if _CACHE in name.split("/")[:-1]}
     both = expected.keys() & found.keys()
     changed = {name for name in both if _digest(found[name]) != expected[name]}
-    differences = (changed, expected.keys() - found.keys(), found.keys() - expected.keys())
+    false = {name for name in cached if not _is_compiled(found[name])}
+    added = found.keys() - expected.keys() - cached | false
+    differences = (changed, expected.keys() - found.keys(), added)
     return Verification(*(tuple(sorted(names)) for names in differences))
 
 
+def _is_compiled(path: Path) -> bool:
+    """Whether a file in ``__pycache__`` is what this Python makes of the source beside it."""
+    try:
+        if path.is_symlink() or path.parent.is_symlink():
+            return False
+        source, content = Path(source_from_cache(path)), path.read_bytes()
+        level = next((_LEVELS[end] for end in _LEVELS if path.name.endswith(end)), 0)
+        text = source.read_bytes()
+        made = compile(text, str(source), "exec", dont_inherit=True, optimize=level)
+        # Loading runs nothing, and of code that is not equal no more is used.
+        return content[:4] == MAGIC_NUMBER and bool(marshal.loads(content[_CODE_BEGINS:]) == made)
+    except (OSError, ValueError, TypeError, EOFError, SyntaxError, NotImplementedError):
+        return False
+
+
 def read_manifest(folder: Path) -> dict[str, str]:
-    """Return the digest of each file by its path. Raises `UsageError`."""
+    """Return the digest of each file by its path. Raises `NoManifest`."""
     try:
         if (folder / MANIFEST).exists() and not (folder / MANIFEST).is_file():
             raise ValueError("it is not a regular file")
         with open(folder / MANIFEST, encoding="utf-8") as file:
             lines = file.read(_MAX_SIZE).splitlines()
     except FileNotFoundError:
-        raise UsageError(f"{folder} has no {MANIFEST}: it is not a vendored copy") from None
+        raise NoManifest(f"{folder} has no {MANIFEST}: it is not a vendored copy") from None
     except (OSError, ValueError) as error:
-        raise UsageError(f"{folder / MANIFEST} cannot be read: {error}") from None
+        raise NoManifest(f"{folder / MANIFEST} cannot be read: {error}") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -75,12 +104,18 @@ def main() -> int:
     """Print how this copy differs from its manifest; 0: it does not."""
     try:
         verification = verify()
-    except UsageError as error:
+    except NoManifest as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for kind, names in verification._asdict().items():
         for name in names:
             print(f"{kind}: {name!a}"[:200])
+    if any(_CACHE in name for name in verification.added):
+        print(f"Delete the {_CACHE} folders: Python makes what it needs of them again.")
     if verification.is_intact:
         print(f"{len(read_manifest(_FOLDER))} files match the manifest")
     return 0 if verification.is_intact else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

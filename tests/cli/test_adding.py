@@ -159,7 +159,7 @@ def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
     write_registry_file(package("npm", "@maker/a", version="1.0.0", environmentVariables=variables))
     told = run(capsys, "add", "server.json", "--kind", "npm")[0]
     assert "command: npx -y @maker/a@1.0.0" in told
-    assert "input API_KEY: The key, no default" in told
+    assert "input API_KEY: no default, The key" in told
     assert "--set LOG=VALUE may be given, too" in told
     assert written()["a-server"]["env"] == {"API_KEY": "${input:API_KEY}"}
     run(capsys, "add", "b", "./server.json", "--set", "API_KEY=${MINE}", "--env", "X=y")

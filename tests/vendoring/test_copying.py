@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import marshal
 import os
 import re
 import subprocess
 import sys
 import zipfile
+from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ import pytest
 import mcpclient
 from mcpclient.cli.help import chapter
 from mcpclient.errors import UsageError
-from mcpclient.vendoring import copying, manifest
+from mcpclient.vendoring import copying
 from mcpclient.vendoring.copying import (
     Copied,
     changes_since,
@@ -24,7 +26,7 @@ from mcpclient.vendoring.copying import (
     part_sizes,
     parts_of_copy,
 )
-from mcpclient.vendoring.manifest import MANIFEST, PARTS_LIST, read_manifest, verify
+from mcpclient.vendoring.manifest import MANIFEST, PARTS_LIST, NoManifest, read_manifest, verify
 from mcpclient.vendoring.parts import PARTS, TOGETHER, parts_of
 from tests.tools.imports import all_imports, read_sources
 
@@ -287,21 +289,54 @@ def test_a_link_to_a_folder_is_not_part_of_a_copy(tmp_path: Path) -> None:
     assert verify(tmp_path / "copy").added == ("extra",)
 
 
-def test_a_copy_is_verified_from_within(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def poisoned(source: Path, code: str) -> Path:
+    """Have Python find bytecode of other code for a source, fresh by time and size."""
+    cached = Path(cache_from_source(source))
+    cached.parent.mkdir(exist_ok=True)
+    status = source.stat()
+    head = [0, int(status.st_mtime), status.st_size]
+    content = b"".join(number.to_bytes(4, "little") for number in head)
+    made = marshal.dumps(compile(code, str(source), "exec"))
+    cached.write_bytes(MAGIC_NUMBER + content + made)
+    return cached
+
+
+def test_bytecode_is_compared_with_its_source_and_not_run(tmp_path: Path) -> None:
+    """F-VEND-1: nor does anything else in a cache pass for Python's own."""
+    copy_package(tmp_path / "acme" / "mcp", ())
+    copy = tmp_path / "acme" / "mcp"
+    run(tmp_path, "import acme.mcp.errors")
+    assert list(copy.rglob("*.pyc"))
+    assert verify(copy).is_intact
+    hostile = [
+        poisoned(copy / "vendoring" / "manifest.py", "print('evil'); main = lambda: 0"),
+        poisoned(copy / "errors" / "__init__.py", "print('evil')"),
+        copy / "__pycache__" / "payload.so",
+        copy / "__pycache__" / "version.cpython-27.pyc",
+    ]
+    for path in hostile[2:]:
+        path.write_bytes(b"x")
+    (copy / "net" / "__pycache__").mkdir(exist_ok=True)
+    hostile.append(copy / "net" / "__pycache__" / Path(cache_from_source("files.py")).name)
+    hostile[-1].unlink(missing_ok=True)
+    hostile[-1].symlink_to(tmp_path)
+    added = sorted(path.relative_to(copy).as_posix() for path in hostile)
+    assert verify(copy).added == tuple(added)
+    for line in (["-m", "acme.mcp", "verify"], ["-I", str(copy / "vendoring" / "manifest.py")]):
+        done = run(tmp_path, "", *line)
+        assert done.returncode == 1
+        assert done.stdout.splitlines()[:-1] == [f"added: {name!a}" for name in added]
+    with pytest.raises(UsageError, match="is there already"):
+        copy_package(copy, ())
+    copy_package(copy, (), update=True)
+    assert not list(copy.rglob("__pycache__"))
+
+
+def test_a_folder_that_is_not_a_copy_is_told(tmp_path: Path) -> None:
     """F-VEND-1"""
-    monkeypatch.setattr(manifest, "_FOLDER", tmp_path / "copy")
-    monkeypatch.setattr(manifest.verify, "__defaults__", (tmp_path / "copy",))
-    assert manifest.main() == 2
-    assert "is not a vendored copy" in capsys.readouterr().err
+    with pytest.raises(NoManifest, match="is not a vendored copy"):
+        verify(tmp_path)
     copy_package(tmp_path / "copy", ())
-    assert manifest.main() == 0
-    (tmp_path / "copy" / "hints.py").unlink()
-    (tmp_path / "copy" / "errors" / "__init__.py").write_text("")
-    assert manifest.main() == 1
-    printed = capsys.readouterr().out
-    assert "changed: 'errors/__init__.py'\nmissing: 'hints.py'\n" in printed
     (tmp_path / "copy" / MANIFEST).write_bytes(b"\xff")
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(NoManifest, match="cannot be read"):
         read_manifest(tmp_path / "copy")

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import built_without, safe_repr
 from ...net.clocks import seconds_since_epoch
-from ...net.files import make_private_folder, read_file
+from ...net.files import make_private_folder, open_regular, read_file
 from ...net.paths import bundle_folder
 from ..entry import EntryError
 
@@ -84,15 +84,20 @@ class Bundle(NamedTuple):
         return str(bundle_folder(os.environ, self.sha256))
 
     def unpack(self) -> None:
-        """Unpack the bundle, unless that was done before.
+        """Unpack the bundle, or compare it with the files that were unpacked before.
 
-        Raises `EntryError` for a file that has changed since it was read, or cannot be unpacked.
+        Raises `EntryError` for one that has changed since it was read, or cannot be unpacked.
         """
-        if os.path.isdir(self.folder):
-            return
         archive = read_archive(self.path)
         if archive.sha256 != self.sha256:
             raise EntryError("the bundle has changed since it was read", "bundle")
+        if os.path.isdir(self.folder):
+            changed = archive.difference(self.folder, may_grow=self.writable)
+            if changed:
+                message = f"{safe_repr(changed)} is not as it was unpacked into {self.folder}"
+                hint = "delete that folder, and the bundle is unpacked again"
+                raise EntryError(message, "bundle", hint=hint)
+            return
         try:
             parent = Path(self.folder).parent
             make_private_folder(parent)
@@ -150,6 +155,45 @@ class Archive:
             raise _wrong(f"is larger than {_MAX_MANIFEST} bytes", MANIFEST)
         with _reading():
             return self._zip.read(self._files[MANIFEST])
+
+    def difference(self, folder: str, *, may_grow: bool) -> str:
+        """Return the name of a file of a folder that is not as in the archive; "" for none.
+
+        What Python has compiled there, as it can for root, is removed: it cannot be compared.
+        ``may_grow``: the program adds files of its own.
+        """
+        missing = set(self.names)
+        may_change = ("uv.lock",) if may_grow else ()
+        for place, folders, files in os.walk(folder):
+            here = os.path.relpath(place, folder).replace(os.sep, "/")
+            prefix = "" if here == "." else f"{here}/"
+            cache = f"{prefix}__pycache__/"
+            if not any(name.startswith(cache) for name in self.names):
+                shutil.rmtree(os.path.join(folder, cache), ignore_errors=True)
+            links = [each for each in folders if os.path.islink(os.path.join(place, each))]
+            for name in (f"{prefix}{file}" for file in (*files, *links)):
+                is_known = name in self.names
+                is_same = is_known and self._holds(name, os.path.join(folder, name))
+                if not (is_same or name in may_change or (may_grow and not is_known)):
+                    return name
+                missing.discard(name)
+        return min(missing, default="")
+
+    def _holds(self, name: str, path: str) -> bool:
+        """Whether the file at a path is the one of this name."""
+        flags = getattr(os, "O_NOFOLLOW", 0)
+        try:
+            descriptor = open_regular(path, flags, limit=self._files[name].file_size)
+        except OSError:
+            return False
+        info = self._files[name]
+        with open(descriptor, "rb") as file, _reading(), self._zip.open(info) as packed:
+            while True:
+                expected = packed.read(_MIB)
+                if file.read(len(expected) or 1) != expected:
+                    return False
+                if not expected:
+                    return True
 
     def write_to(self, folder: str, program: str) -> None:
         """Write its files into an empty folder. ``program``: one that is to be executable."""

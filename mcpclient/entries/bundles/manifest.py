@@ -149,12 +149,22 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
     return opened._replace(inputs=tuple(kept))
 
 
-def require_inputs(specs: Sequence[InputSpec], raw: Mapping[str, Any], inputs: Inputs) -> None:
+def require_inputs(
+    specs: Sequence[InputSpec], raw: Mapping[str, Any], variables: Variables
+) -> None:
     """Raise `EntryError` for an input that an entry needs, and that has no value."""
     used = references(raw, "input")
     field = "config" if "bundle" in raw else "inputs"
     for spec in specs:
-        if spec.need == "required" and spec.id in used and not inputs.value(spec.id):
+        if spec.need != "required":
+            continue
+        if spec.written is not None:
+            found = [variables.expand(text) for text in spec.written]
+            if not any(each.text.strip() for each in found):
+                missing = ", ".join(name for each in found for name in each.missing)
+                hint = f"set {missing}" if missing else "write it, or leave the option out"
+                raise EntryError("it needs a value, and has none", field, spec.id, hint=hint)
+        elif spec.id in used and not variables.inputs.value(spec.id):
             hint = "it is asked for on a terminal, when the server is named"
             raise EntryError("it needs a value", field, spec.id, hint=hint)
 
@@ -213,7 +223,11 @@ class _Manifest:
         }
         is_uv = manifest["server"]["type"] == "uv"
         bundle = self._bundle._replace(program=program, writable=is_uv)
-        return OpenedEntry(manifest["name"], raw, tuple(self._options.values()), bundle)
+        specs = (
+            replace(spec, written=tuple(self._config[key])) if key in self._config else spec
+            for key, spec in self._options.items()
+        )
+        return OpenedEntry(manifest["name"], raw, tuple(specs), bundle)
 
     # The values that the user gives
 

@@ -24,6 +24,17 @@ _RUNNERS = {
     "oci": ("docker", "podman"),
     "nuget": ("dnx",),
 }
+# A version is one, and not another package (npm:other@1) or the place of one; so is a name. Either
+# may have the other behind it.
+_VERSION = r"[0-9A-Za-z][0-9A-Za-z._+!~-]*"
+_IDENTIFIERS = {
+    "npm": re.compile(rf"(@[\w~-][\w.~-]*/)?[\w~][\w.~-]*(@{_VERSION})?", re.ASCII),
+    "pypi": re.compile(rf"\w[\w.-]*(\[[\w.,-]+\])?((@|==){_VERSION})?", re.ASCII),
+    "oci": re.compile(
+        r"\w[\w.-]*(:[0-9]+)?(/[\w.-]+)*(:[\w.-]+)?(@sha256:[0-9a-f]{64})?", re.ASCII
+    ),
+    "nuget": re.compile(rf"\w[\w.-]*(@{_VERSION})?", re.ASCII),
+}
 _FIRST = {"npm": ["-y"], "oci": ["run", "-i", "--rm"]}
 _RENAMED = {"registryName": "registryType", "transportType": "type"}
 # In another registry, a package of the same name is another one.
@@ -119,12 +130,16 @@ class _Values:
         if kind not in _RUNNERS or base not in _REGISTRIES:
             message = f"{escape_line(kind)} of {safe_repr(base)} is not known"
             raise EntryError(message, "packages", "registryType")
-        if not identifier or identifier.startswith("-"):
-            raise EntryError("must be the name of a package", "packages", "identifier")
+        if not _IDENTIFIERS[kind].fullmatch(identifier):
+            message = f"must be the name of a package ({kind}), not {safe_repr(identifier)}"
+            raise EntryError(message, "packages", "identifier")
         env = self._named(package.get("environmentVariables", ()))
         runtime = list(self._words(package.get("runtimeArguments", ()), is_flag=True))
         words = list(self._words(package.get("packageArguments", ())))
         version = package.get("version", "")
+        if not re.fullmatch(_VERSION, version or "0"):
+            message = f"must be a version, not {safe_repr(version)}"
+            raise EntryError(message, "packages", "version")
         has_version = not version or re.search("[:@][^/]*$", identifier[1:])
         separator = ":" if kind == "oci" else "@"
         whole = literal(identifier if has_version else identifier + separator + version)

@@ -7,7 +7,9 @@ import stat
 import sys
 import threading
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -211,8 +213,61 @@ def test_it_is_unpacked_once_and_read_only(state: Path) -> None:
     }
     assert stat.S_IMODE(os.stat(bundle.folder).st_mode) == 0o555
     assert stat.S_IMODE(os.stat(Path(bundle.folder).parent).st_mode) == 0o700
-    os.unlink(bundle.path)
-    bundle.unpack()  # which needs the file no more
+    before = os.stat(bundle.folder).st_mtime_ns
+    bundle.unpack()
+    assert os.stat(bundle.folder).st_mtime_ns == before
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def link(path: Path) -> None:
+    path.rename(path.parent.parent.parent / "elsewhere.py")
+    path.symlink_to(path.parent.parent.parent / "elsewhere.py")
+
+
+CHANGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "longer": (lambda path: path.write_bytes(path.read_bytes() + b"#"), "server/main.py"),
+    "shorter": (cut, "server/main.py"),
+    "another": (lambda path: path.write_bytes(b"#" * path.stat().st_size), "server/main.py"),
+    "gone": (Path.unlink, "server/main.py"),
+    "a link": (link, "server/main.py"),
+    "one more": (lambda path: path.with_name("json.py").touch(), "server/json.py"),
+    "a folder more": (lambda path: path.with_name("json").symlink_to("/tmp"), "server/json"),
+}
+
+
+@pytest.mark.needs_posix
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_bundle_that_was_changed_after_it_was_unpacked_does_not_start(
+    kind: str, state: Path
+) -> None:
+    """F-MANY-18: what was judged is what runs, at each start."""
+    change, told = CHANGES[kind]
+    bundle = bundle_at(write_bundle(state / "x.mcpb"))
+    bundle.unpack()
+    path = Path(bundle.folder, "server", "main.py")
+    path.parent.chmod(0o700)
+    path.chmod(0o600)
+    change(path)
+    with pytest.raises(EntryError, match=f"'{told}' is not as it was unpacked into"):
+        bundle.unpack()
+    bundle.remove_unpacked()
+    bundle.unpack()
+
+
+@pytest.mark.needs_posix
+def test_bytecode_in_an_unpacked_bundle_is_not_kept(state: Path) -> None:
+    """F-MANY-18: root's Python writes it, and it cannot be compared."""
+    bundle = bundle_at(write_bundle(state / "x.mcpb"))
+    bundle.unpack()
+    cache = Path(bundle.folder, "server", "__pycache__")
+    cache.parent.chmod(0o700)
+    cache.mkdir()
+    (cache / "main.cpython-311.pyc").touch()
+    bundle.unpack()
+    assert not cache.exists()
 
 
 @pytest.mark.needs_posix
@@ -222,6 +277,9 @@ def test_a_runtime_may_install_beside_the_files(state: Path) -> None:
     bundle.unpack()
     assert stat.S_IMODE(os.stat(bundle.folder).st_mode) == 0o700
     assert stat.S_IMODE(os.stat(Path(bundle.folder, "manifest.json")).st_mode) == 0o444
+    Path(bundle.folder, ".venv").mkdir()
+    Path(bundle.folder, ".venv", "new").touch()
+    bundle.unpack()
 
 
 def test_a_bundle_that_changed_meanwhile_is_not_unpacked(state: Path) -> None:

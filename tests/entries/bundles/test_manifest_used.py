@@ -180,3 +180,18 @@ def test_the_last_entry_takes_what_was_unpacked_with_it(folder: Path) -> None:
     assert main(["call", "two", "show"]) == 0
     assert main(["remove", "--scope", "user", "two"]) == 0
     assert not unpacked.exists()
+
+
+@pytest.mark.parametrize("given", ["${UNSET_VARIABLE}", "", " ", "${UNSET_VARIABLE:-}"])
+async def test_a_value_that_is_required_and_empty_does_not_start_the_server(
+    given: str, folder: Path
+) -> None:
+    """F-MANY-18: in code, and in a file."""
+    described = manifest(server=SERVER, user_config=OPTIONS)
+    entry = {"bundle": write_bundle(folder / "x.mcpb", described), "config": {"key": given}}
+    with pytest.raises(mcpclient.UsageError, match="needs a value, and has none"):
+        await mcpclient.connect(entry).connect()
+    (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"x": entry}}))
+    (problem,) = mcpclient.load_config(folder / "mcp.json").problems
+    assert "config.key: it needs a value, and has none" in str(problem)
+    assert ("set ${UNSET_VARIABLE}" in str(problem)) == (given == "${UNSET_VARIABLE}")

@@ -318,6 +318,26 @@ def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
     assert entry == {"bundle": str(tmp_path / "a.mcpb"), "sha256": "ab12"}
 
 
+NOT_NAMES = {
+    "npm": "-e https://h/x.tgz git+ssh://h/x user/x file:../x a@npm:evil@1 ./x @a/../x a@https://h/x",
+    "pypi": "-e git+https://h/x a@https://h/x ./x.whl ../x --index-url=x",
+    "nuget": "-e https://h/x ../x",
+    "oci": "--privileged a;b https://h/x",
+}
+NOT_VERSIONS = ("npm:evil@1", "https://h/x.tgz", "file:x", "user/x", "-1", "1 x", "1\n")
+
+
+@pytest.mark.parametrize("kind", NOT_NAMES)
+def test_a_package_is_named_and_has_a_version_and_nothing_else(kind: str) -> None:
+    """F-MANY-18: npm takes a version, and a name, for another package or an address."""
+    for name in ("", "a b", *NOT_NAMES[kind].split()):
+        with pytest.raises(EntryError, match="must be the name of a package"):
+            find_entry(server(package(kind, name)), "/", {})
+    for version in NOT_VERSIONS:
+        with pytest.raises(EntryError, match="must be a version"):
+            find_entry(server(package(kind, "a", version=version)), "/", {})
+
+
 @pytest.mark.parametrize(
     ("document", "message", "path"),
     [
@@ -335,7 +355,6 @@ def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
         ),
         (server(package("a\x1b[2J", "b")), r"^a\\x1b\[2J of", ("packages", "registryType")),
         (server(package("npm", "")), "must be the name of a package", ("packages", "identifier")),
-        (server(package("npm", "-e")), "must be the name of a package", ("packages", "identifier")),
         (
             server(remotes=[{"type": "sse", "url": "https://x", "headers": [{"value": "x"}]}]),
             "is missing",
