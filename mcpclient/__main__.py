@@ -47,15 +47,16 @@ def main() -> int:
 
 
 def _verify() -> int:
-    """Verify this copy in a process that reads sources only: bytecode may be anybody's."""
+    """Verify this copy by a program that is compiled anew: bytecode may be anybody's."""
     import os
-    import subprocess
+    from runpy import run_path
 
     program = os.path.join(os.path.dirname(__file__), "vendoring", "manifest.py")
-    if not os.path.isfile(program) or not sys.executable:
+    if not os.path.isfile(program):
         print("error: a copy in an archive has no files to verify: unpack it", file=sys.stderr)
         return 2
-    return subprocess.call([sys.executable, "-I", program])
+    code: int = run_path(program)["main"]()
+    return code
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "argument lists without a shell; the gate judges what an entry starts",
         {
             *("net/process/stopping.py", "net/process/launch.py", "net/process/programs.py"),
-            *("net/tls.py", "net/session_sockets.py", "__main__.py"),
+            *("net/tls.py", "net/session_sockets.py"),
         },
     ),
     "B607": ("taskkill is a program of Windows", {"net/process/stopping.py"}),

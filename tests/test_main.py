@@ -21,15 +21,15 @@ def _collector_as_before() -> Iterator[None]:
 
 
 def test_the_console_script_is_the_command_line(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """F-SHOW-1: pyproject.toml names ``mcpclient.__main__:main``."""
     monkeypatch.setattr(sys, "argv", ["mcpclient", "--version"])
     assert __main__.main() == 0
-    assert capfd.readouterr().out == f"mcpclient {__version__}\n"
+    assert capsys.readouterr().out == f"mcpclient {__version__}\n"
     monkeypatch.setattr(sys, "argv", ["mcpclient", "verify"])
     assert __main__.main() == 2
-    assert "is not a vendored copy" in capfd.readouterr().err
+    assert "is not a vendored copy" in capsys.readouterr().err
 
 
 def test_a_command_ends_without_a_search_for_garbage() -> None:

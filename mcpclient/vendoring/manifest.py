@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+import re
 import sys
-from importlib.util import MAGIC_NUMBER, source_from_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,8 +19,10 @@ PARTS_LIST = "parts.cdx.json"
 _FOLDER = Path(__file__).resolve().parent.parent
 _MAX_SIZE = 16 * 1024 * 1024
 _CACHE = "__pycache__"
+_COMPILED = re.compile(
+    rf"(?P<module>\w+)\.{re.escape(str(sys.implementation.cache_tag))}(\.opt-(?P<level>[12]))?\.pyc"
+)
 _CODE_BEGINS = 16  # bytes of the head of a .pyc file
-_LEVELS = {".opt-1.pyc": 1, ".opt-2.pyc": 2}
 
 
 class NoManifest(ValueError):
@@ -68,15 +70,15 @@ def verify(folder: Path = _FOLDER) -> Verification:
 def _is_compiled(path: Path) -> bool:
     """Whether a file in ``__pycache__`` is what this Python makes of the source beside it."""
     try:
-        if path.is_symlink() or path.parent.is_symlink():
+        found = _COMPILED.fullmatch(path.name)
+        if found is None or path.is_symlink() or path.parent.is_symlink():
             return False
-        source, content = Path(source_from_cache(path)), path.read_bytes()
-        level = next((_LEVELS[end] for end in _LEVELS if path.name.endswith(end)), 0)
-        text = source.read_bytes()
+        source = path.parent.parent / f"{found['module']}.py"
+        level, text = int(found["level"] or 0), source.read_bytes()
         made = compile(text, str(source), "exec", dont_inherit=True, optimize=level)
-        # Loading runs nothing, and of code that is not equal no more is used.
-        return content[:4] == MAGIC_NUMBER and bool(marshal.loads(content[_CODE_BEGINS:]) == made)
-    except (OSError, ValueError, TypeError, EOFError, SyntaxError, NotImplementedError):
+        # Loading runs nothing, and code that is not equal is not used.
+        return bool(marshal.loads(path.read_bytes()[_CODE_BEGINS:]) == made)
+    except (OSError, ValueError, TypeError, EOFError, SyntaxError):
         return False
 
 
