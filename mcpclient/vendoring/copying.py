@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 from ..errors import UsageError
 from ..suggestions import there_is_no
 from ..version import __version__
-from .manifest import MANIFEST, PARTS_LIST, NoManifest, read_manifest, verify
+from .manifest import MANIFEST, PARTS_LIST, read_manifest, verify
 from .parts import PARTS, TOGETHER, parts_of
 
 _OWN = __name__.rpartition(".vendoring.")[0]
@@ -231,7 +231,7 @@ def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
         raise UsageError(f"{target} is there already: give --update to make it anew")
     try:
         expected, found = read_manifest(target), verify(target)
-    except NoManifest as error:
+    except ValueError as error:
         raise UsageError(str(error)) from None
     # Bytecode is not copied, so none is lost.
     edited = [name for names in found for name in names if "__pycache__" not in name]

@@ -25,10 +25,6 @@ _COMPILED = re.compile(
 _CODE_BEGINS = 16  # bytes of the head of a .pyc file
 
 
-class NoManifest(ValueError):
-    """A folder has no manifest, or one that cannot be read."""
-
-
 class Verification(NamedTuple):
     """The differences between a copy and its manifest, as paths below the folder of the package."""
 
@@ -49,7 +45,7 @@ def verify(folder: Path = _FOLDER) -> Verification:
     another one cannot be compared, and counts as added like any other file. The manifest is not
     signed: whoever can change the files can change it too, so keep its own digest elsewhere.
 
-    Raises `NoManifest` where there is no manifest: the package was not made by ``vendor``.
+    Raises ValueError where there is no manifest: the package was not made by ``vendor``.
     """
     expected = read_manifest(folder)
     found = {
@@ -83,16 +79,16 @@ def _is_compiled(path: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> dict[str, str]:
-    """Return the digest of each file by its path. Raises `NoManifest`."""
+    """Return the digest of each file by its path. Raises ValueError."""
     try:
         if (folder / MANIFEST).exists() and not (folder / MANIFEST).is_file():
             raise ValueError("it is not a regular file")
         with open(folder / MANIFEST, encoding="utf-8") as file:
             lines = file.read(_MAX_SIZE).splitlines()
     except FileNotFoundError:
-        raise NoManifest(f"{folder} has no {MANIFEST}: it is not a vendored copy") from None
+        raise ValueError(f"{folder} has no {MANIFEST}: it is not a vendored copy") from None
     except (OSError, ValueError) as error:
-        raise NoManifest(f"{folder / MANIFEST} cannot be read: {error}") from None
+        raise ValueError(f"{folder / MANIFEST} cannot be read: {error}") from None
     return {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
 
 
@@ -106,7 +102,7 @@ def main() -> int:
     """Print how this copy differs from its manifest; 0: it does not."""
     try:
         verification = verify()
-    except NoManifest as error:
+    except ValueError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     for kind, names in verification._asdict().items():
