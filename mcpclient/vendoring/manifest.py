@@ -64,7 +64,7 @@ def verify(folder: Path = _FOLDER) -> Verification:
 
 
 def _is_compiled(path: Path) -> bool:
-    """Whether a file in ``__pycache__`` is what this Python makes of the source beside it."""
+    """Whether a file in ``__pycache__`` is its source, compiled by this Python."""
     try:
         found = _COMPILED.fullmatch(path.name)
         if found is None or path.is_symlink() or path.parent.is_symlink():
@@ -109,7 +109,7 @@ def main() -> int:
         for name in names:
             print(f"{kind}: {name!a}"[:200])
     if any(_CACHE in name for name in verification.added):
-        print(f"Delete the {_CACHE} folders: Python makes what it needs of them again.")
+        print(f"Delete the {_CACHE} folders: Python makes them again.")
     if verification.is_intact:
         print(f"{len(read_manifest(_FOLDER))} files match the manifest")
     return 0 if verification.is_intact else 1
