@@ -45,8 +45,8 @@ class InputSpec:
     ``choices``) or ``"command"``.
     ``password``: the answer is not shown. ``several``: the value has one or more lines. ``need``:
     without a ``"required"`` one the server does not start; one that is ``"optional"`` is left out
-    in silence. ``kept``: the key of its answer among the user's credentials. ``written``: the strings
-    that an entry has in its place, if any, so that it is not asked for.
+    in silence. ``kept``: the key of its answer among the user's credentials. ``written``: the
+    strings that an entry has in its place, if any, so that it is not asked for.
     """
 
     id: str
