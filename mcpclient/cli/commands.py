@@ -49,7 +49,7 @@ COMMANDS = {
     "inspect": "watch client and server in the browser",
     "audit": "verify an audit log, or show its lines",
     "auth": "log in to a server, log out, or see where you are logged in",
-    "bridge": "be a stdio server in front of another server",
+    "bridge": "be a stdio server in front of one server or many",
     "stubs": "write typed Python for the tools of a server, or compare it",
     "vendor": "copy this package, or parts of it, into another project",
     "completion": "print a completion script for bash, zsh or fish",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import sys
@@ -64,6 +65,8 @@ OPTIONS = (
     flag("--print-config", "print the entry for the configuration of a host, and end"),
 )
 
+_WITH_PATH = ("--config", "--pins", "--audit", "--trace")
+
 # The options that say how one server is connected.
 _FOR_ONE = (*NEEDED, "transport", "protocol_version")
 
@@ -77,7 +80,14 @@ def names_many(options: argparse.Namespace) -> bool:
 
 def entry_for_host(options: argparse.Namespace) -> str:
     """Return the entry that a host needs, as a document of the usual shape."""
-    words = [word for word in options.line if word != "--print-config"]
+    words: list[str] = []
+    for word in options.line:  # a host starts it in another folder
+        name, equals, path = word.partition("=")
+        if words and words[-1] in _WITH_PATH and not word.startswith("-"):
+            word = os.path.abspath(word)
+        elif equals and name in _WITH_PATH:
+            word = f"{name}={os.path.abspath(path)}"
+        words += [word] if word != "--print-config" else []
     program = ["mcpclient"]
     if shutil.which(program[0]) is None:
         program = [sys.executable, "-m", str(__package__).rpartition(".")[0]]
@@ -95,6 +105,10 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
             raise UsageError(f"{spelled(name)} is for a bridge to one server").advise(
                 "Write it into the server's entry in the configuration file."
             )
+    if options.pins and not os.path.isfile(options.pins):
+        raise UsageError(f"there is no lock file {options.pins!r}").advise(
+            "Make one with: mcpclient lock --file FILE, and give it as: --pins=FILE"
+        )
     names = [*options.words, *filter(None, (options.only or "").split(","))]
 
     def chosen() -> Config:
