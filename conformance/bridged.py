@@ -6,30 +6,23 @@ through a bridge, and has to get the same; and so has the command line of the of
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 
-from conformance import live, peers
+from conformance import bridged_many, inspector_cli, live, peers
 from conformance.comparing import Comparison, Report, compare
 from conformance.live_plans import Plan, plans
 from conformance.results import FAILED, NOT_RUN, PASSED, STDIO, Row
 from conformance.workspace import workspace
 from mcpclient.protocol.negotiation import LATEST_HANDSHAKE
 
-INSPECTOR = "the Inspector"
-INSPECTOR_PROGRAM = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
-# It starts Node for each question: so many calls of a server, of these servers.
+# The Inspector starts Node for each question: so many calls of a server, of these servers.
 INSPECTED = ("everything-stdio", "mcp2-stdio", "mcp2-http", "sdk2-stdio")
 INSPECTED_CALLS = 3
 
-ENVIRONMENTS = (*live.ENVIRONMENTS, *live.CLIENTS.values(), "node-hosts")
+ENVIRONMENTS = (*live.ENVIRONMENTS, *live.CLIENTS.values(), inspector_cli.ENVIRONMENT)
 BRIDGE = [sys.executable, "-m", "mcpclient", "bridge"]
 
 
@@ -43,6 +36,7 @@ def run() -> Iterator[Row]:
         ]
         for rows in workers.map(_meet, meetings):
             yield from rows
+    yield from bridged_many.run(BRIDGE)
 
 
 def _meet(meeting: live.Meeting) -> list[Row]:
@@ -84,55 +78,24 @@ def _judged(compared: Comparison, row: partial[Row]) -> Row:
 
 
 def _inspected(meeting: live.Meeting, target: Report, row: partial[Row]) -> Row:
-    """Ask through the Inspector's command line, which says all that it gets."""
-    row = partial(row, name=f"{meeting.name} for {INSPECTOR}")
-    node = peers.node() if peers.is_installed("node-hosts") else None
-    if node is None:
-        return row(outcome=NOT_RUN, detail=peers.why_not("node-hosts"))
-    program = [node, str(peers.node_module(INSPECTOR_PROGRAM, "node-hosts")), "--cli"]
-    kept = ["PATH", "LANG"]
-    with tempfile.TemporaryDirectory() as folder:
-        home = {"HOME": folder, "MCP_INSPECTOR_SECRET_STORE": "memory"}
-        environment = {**{name: os.environ.get(name, "") for name in kept}, **home}
-        command, *arguments = through_bridge(meeting.plan, target)
-        entries = {
-            "direct": _entry(target),
-            "bridged": {"command": command, "args": arguments, "cwd": str(peers.TOP)},
-        }
-        config = Path(folder, "servers.json")
-        config.write_text(json.dumps({"mcpServers": entries}), "utf-8")
-
-        def report(server: str) -> Report:
-            asking = [*program, "--config", str(config), "--server", server, "--method"]
-            found = {}
-            for question in _questions(meeting.plan):
-                said = subprocess.run(
-                    [*asking, *question],
-                    cwd=folder,
-                    env=environment,
-                    capture_output=True,
-                    timeout=live.ASK_LIMIT,
-                    check=False,
-                )
-                found[" ".join(question)] = [said.returncode, said.stdout.decode()]
-            return {name: str(value) for name, value in found.items()}
-
-        return _judged(compare(INSPECTOR, report("direct"), report("bridged")), row)
-
-
-def _entry(target: Report) -> Report:
-    if "url" in target:
-        return {"type": "http", "url": target["url"]}
-    command, *arguments = target["command"]
-    return {"command": command, "args": arguments, "cwd": str(peers.TOP)}
+    row = partial(row, name=f"{meeting.name} for {inspector_cli.NAME}")
+    questions = list(_questions(meeting.plan))
+    bridged = {"command": through_bridge(meeting.plan, target)}
+    reports = []
+    for each in (target, bridged):
+        said = inspector_cli.ask(inspector_cli.entry_of(each), questions)
+        if said is None:
+            return row(outcome=NOT_RUN, detail=peers.why_not(inspector_cli.ENVIRONMENT))
+        reports.append({" ".join(asked): told for asked, told in zip(questions, said)})
+    direct, through = reports
+    return _judged(compare(inspector_cli.NAME, direct, through), row)
 
 
 def _questions(plan: Plan) -> Iterator[list[str]]:
     for subject in ("tools", "resources", "resources/templates", "prompts"):
         yield [f"{subject}/list"]
     for name, arguments in plan.calls[:INSPECTED_CALLS]:
-        pairs = [f"{key}={json.dumps(value).strip(chr(34))}" for key, value in arguments.items()]
-        yield ["tools/call", "--tool-name", name, *(["--tool-arg", *pairs] if pairs else [])]
+        yield inspector_cli.calling(name, arguments)
     for uri in plan.reads[:1]:
         yield ["resources/read", "--uri", uri]
 

@@ -21,7 +21,7 @@ from ..jsonrpc.verbatim import decode_verbatim
 from ..manager.machine import did_not_run
 from ..manager.server import Server
 from ..protocol.listen import ListenFilter
-from ..protocol.negotiation import REPEATABLE
+from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE
 
 if TYPE_CHECKING:
     from ..manager.managed_client import ManagedClient
@@ -48,7 +48,7 @@ class Upstream(Observer):
         connection = connection_of(client)
         connection.decode = decode_verbatim
         connection.observers.append(self)
-        connection.expect(self._gateway.host.version)
+        connection.expect(self._gateway.host.version or LATEST_STATELESS)
         self._declare(client)
 
     def _declare(self, client: Client) -> None:
