@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import sys
 from collections.abc import Iterable, Mapping
 
@@ -19,6 +20,8 @@ from ..net.login.storage import keep_answer
 from ..net.login.terminal import Terminal
 from ..suggestions import did_you_mean, there_are
 from .command import Server
+from .layout import fill, wrapped
+from .output import columns_of
 
 _CORRECT = "Correct the file; mcpclient servers --no-connect lists all its problems."
 
@@ -48,7 +51,7 @@ def configured(
     own, _, application = name.rpartition("@")
     if own and path is None:
         for place in (each for each in discover_configs() if each.application == application):
-            foreign = load(place.path, enabled=own, foreign=True)
+            foreign = _asked(own, place.path, True)
             if own in foreign.servers:
                 return server_of(foreign.servers[own], foreign), ""
     owner, tool = split_name(name, config.servers)
@@ -91,11 +94,26 @@ def server_of(server: ServerConfig, config: Config) -> Server:
     """
     name = server.name
     if server.state != "ready":
-        raise ServerUnavailable(name, server.state, server.reason)
+        raise _unavailable(server)
     options = {**server.options, "name": name, "trusted": server.trusted}
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
     return Server(server.target, options, "" if server.enabled else disabled, warnings, server)
+
+
+def _unavailable(server: ServerConfig) -> ServerUnavailable:
+    error = ServerUnavailable(server.name, server.state, server.reason)
+    if server.state == "needs_approval":
+        name = shlex.quote(server.name)
+        if Terminal().is_interactive:  # and the user has just said no
+            error.advise(f"mcpclient approve {name} asks again.")
+        else:
+            file = shlex.quote(server.source)
+            error.advise(
+                "Run it on a terminal to be asked, or vouch for its file by naming it: "
+                f"{name} --config {file}"
+            )
+    return error
 
 
 def load(
@@ -139,14 +157,33 @@ def none_configured(config: Config, said: str) -> UsageError:
 
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
     """Show everything that would run or be reached, and ask the user to agree to it."""
-    terminal.say(f"{server.source} has a server {server.name!r}, which you have not agreed to yet:")
-    for line in server.sheet.lines() if server.sheet is not None else [shown_target(server)]:
-        terminal.say(f"  {line}")
-    terminal.say("Connect to it, now and from now on? [y/N] ")
+    show_sheet(server, terminal, ", which you have not agreed to yet")
+    return says_yes("Connect to it, now and from now on?", terminal)
+
+
+def show_sheet(server: ServerConfig, terminal: Terminal, note: str = "") -> None:
+    """Show everything that would run or be reached."""
+    columns = columns_of(sys.stderr)
+    lines = server.sheet.lines() if server.sheet is not None else [shown_target(server)]
+    said = escape_line(f"{server.source} has a server {server.name!r}{note}:")
+    terminal.say(fill(said, columns))
+    for line in lines:
+        shown = [f"  {line}"] if columns is None else wrapped(line, columns, "      ", "  ")
+        terminal.say("\n".join(shown))
+
+
+def says_yes(question: str, terminal: Terminal) -> bool:
+    """Ask a question with yes or no; no is the default."""
+    return ask_line(f"{question} [y/N] ", terminal).lower() in ("y", "yes")
+
+
+def ask_line(prompt: str, terminal: Terminal) -> str:
+    """Ask for a line, which is typed behind the prompt; "" where none comes."""
+    terminal.say(prompt, end="")
     try:
-        return input().strip().lower() in ("y", "yes")
+        return input().strip()
     except EOFError:
-        return False
+        return ""
 
 
 def shown_target(server: ServerConfig) -> str:

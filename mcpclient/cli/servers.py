@@ -42,8 +42,8 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     ),
     details="A server of another application, such as NAME@cursor, is used by that name after you "
     "have agreed to it. Servers of a project's file are connected only after you have agreed to "
-    "them: use one by its name on a terminal to be asked. Problems in the files are reported on "
-    "stderr.",
+    "them: mcpclient approve NAME, or use one by its name on a terminal. Problems in the files are "
+    "reported on stderr.",
 )
 async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.found:
@@ -151,11 +151,15 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
 
 def _waiting(config: Config, servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Yield all that the user would agree to, for each server that waits for it."""
+    is_any = False
     for server in servers:
         sheet = config.servers[server["name"]].sheet
         if server["status"] == "needs_approval" and sheet is not None:
+            is_any = True
             yield f"\n{one_line(server['name'])} would start with:"
             yield from (f"  {line}" for line in sheet.lines())
+    if is_any:
+        yield "\nTo agree: mcpclient approve NAME, or --all"
 
 
 def _written(server: ServerConfig) -> dict[str, Any]:

@@ -93,10 +93,16 @@ class Approvals:
         """Forget that the user agreed. Raises `OSError` when that cannot be written."""
         self._change(server, approved=False)
 
+    def revoke_all(self) -> int:
+        """Forget whatever the user has agreed to, and return the count. Raises `OSError`."""
+        count = len(self._approved())
+        change_file(self.path, lambda content: _stored(set()), limit=_MAX_STORE_SIZE, private=True)
+        return count
+
     def _change(self, server: ServerConfig, *, approved: bool) -> None:
         def edit(content: bytes | None) -> bytes:
             keys = _keys_in(content) - {_key(server)} | ({_key(server)} if approved else set())
-            return json.dumps({"version": _VERSION, "approved": sorted(keys)}, indent=1).encode()
+            return _stored(keys)
 
         change_file(self.path, edit, limit=_MAX_STORE_SIZE, private=True)
 
@@ -112,6 +118,10 @@ def _key(server: ServerConfig) -> str:
         return server.sheet.digest()
     parts = (realpath(server.source), server.name, server.fingerprint())
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _stored(keys: set[str]) -> bytes:
+    return json.dumps({"version": _VERSION, "approved": sorted(keys)}, indent=1).encode()
 
 
 def _keys_in(content: bytes | None) -> set[str]:

@@ -93,7 +93,7 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
     add_demo(capsys)
     _, errors = run(capsys, "tools", "demo", code=2)
     assert "'demo' needs approval" in errors
-    assert "--config FILE" in errors
+    assert "demo --config " in errors
     assert "echo" in run(capsys, "tools", "demo", "--config", ".mcp.json")[0]
     shown = json.loads(run(capsys, "servers", "--json")[0])
     (server,) = shown["servers"]
