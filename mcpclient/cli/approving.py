@@ -139,7 +139,7 @@ def _approved(agreements: Sequence[Agreement]) -> Answer:
     for each in waiting:
         show_sheet(each.server, terminal)
     these = "it" if len(waiting) == 1 else f"these {len(waiting)} servers"
-    if not says_yes(f"Agree to {these}, now and from now on?", terminal):
+    if not says_yes(f"Agree to {these}, now and from now on?"):
         return Answer({"approved": []}, "nothing was agreed to", exit_code=FAILED)
     _store(waiting, agreed=True)
     return Answer({"approved": names}, f"agreed to {', '.join(map(one_line, names))}")

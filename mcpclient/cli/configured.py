@@ -158,7 +158,7 @@ def none_configured(config: Config, said: str) -> UsageError:
 def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
     """Show everything that would run or be reached, and ask the user to agree to it."""
     show_sheet(server, terminal, ", which you have not agreed to yet")
-    return says_yes("Connect to it, now and from now on?", terminal)
+    return says_yes("Connect to it, now and from now on?")
 
 
 def show_sheet(server: ServerConfig, terminal: Terminal, note: str = "") -> None:
@@ -172,14 +172,14 @@ def show_sheet(server: ServerConfig, terminal: Terminal, note: str = "") -> None
         terminal.say("\n".join(shown))
 
 
-def says_yes(question: str, terminal: Terminal) -> bool:
+def says_yes(question: str) -> bool:
     """Ask a question with yes or no; no is the default."""
-    return ask_line(f"{question} [y/N] ", terminal).lower() in ("y", "yes")
+    return ask_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
-def ask_line(prompt: str, terminal: Terminal) -> str:
+def ask_line(prompt: str) -> str:
     """Ask for a line, which is typed behind the prompt; "" where none comes."""
-    terminal.say(prompt, end="")
+    print(prompt, end="", file=sys.stderr, flush=True)
     try:
         return input().strip()
     except EOFError:

@@ -210,7 +210,7 @@ class ScreenTerminal(Terminal):
         super().__init__()
         self._screen = screen
 
-    def say(self, text: str, end: str = "\n") -> None:
+    def say(self, text: str) -> None:
         """Show text in lines."""
         for line in text.splitlines():
             self._screen.say(line)

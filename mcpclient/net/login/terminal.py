@@ -32,8 +32,8 @@ class Terminal:
         except (AttributeError, ValueError):  # no stream at all, or a closed one
             return False
 
-    def say(self, text: str, end: str = "\n") -> None:
-        print(text, end=end, file=self._target, flush=True)
+    def say(self, text: str) -> None:
+        print(text, file=self._target, flush=True)
 
     async def read_line(self) -> str:
         """Wait for a line. Raises EOFError when none will come. Safe to cancel."""
