@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..auth.options import BearerToken, Endpoints, EnterpriseManaged, IdentityProvider, OAuth
 from ..entries.applications import APPLICATIONS
 from ..entries.entry import Entry, EntryError, kind_of_value, read_entry, unknown_fields
 from ..entries.fields import FIELDS, SANDBOX_FIELDS, restrictions_in
@@ -21,6 +20,7 @@ from ..net.paths import absolute_path, home_folder, is_bundle
 from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
+    from ..auth.options import BearerToken, EnterpriseManaged, IdentityProvider, OAuth
     from ..entries.bundles.archive import Bundle
 
 _logger = logger_for("mcpclient.client")
@@ -208,9 +208,12 @@ def authentication_of(
     ``expand`` puts the values of variables into a string. ``identity_provider``: the enterprise's,
     for entries that say ``"xaa": true``. Raises `EntryError`.
     """
+    if isinstance(given, str) and given.lower() == "negotiate":
+        return Negotiate()
+    from ..auth.options import BearerToken, EnterpriseManaged, OAuth
+
     if isinstance(given, str):
-        own = {"oauth": OAuth, "negotiate": Negotiate}.get(given.lower())
-        return BearerToken(expand(given)) if own is None else own()
+        return OAuth() if given.lower() == "oauth" else BearerToken(expand(given))
     token = given.get("token")
     if isinstance(token, str):
         return BearerToken(expand(token))
@@ -254,6 +257,8 @@ def _options(given: Mapping[str, Any], field: str, expand: Callable[[str], str])
         options["redirect_uri"] = f"http://localhost:{port}/callback"
     endpoints = {name: options.pop(name) for name in list(options) if name.endswith("_endpoint")}
     if "token_endpoint" in endpoints:
+        from ..auth.options import Endpoints
+
         options["endpoints"] = Endpoints(**endpoints)
     if given.get("trustFirstIssuer") is True:
         options["trust_first_issuer"] = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
 from ..framing.logs import logger_for
 from ..net.futures import gather_outcomes
-from ..protocol.header_parameters import HeaderParameters
+from ..protocol.tasks import MAKING, declares
 from ..protocol.types import CallToolResult, Progress, Tool
 from .connection.call_recovery import CallDeadline, CallRecovery, ClientCache
 from .connection.connection import Connection, all_pages
@@ -22,6 +22,7 @@ from .connection.limits import DEFAULT, RequestOptions, Seconds
 from .listed_tools import ListedTools
 
 if TYPE_CHECKING:
+    from ..protocol.header_parameters import HeaderParameters
     from ..typing_compat import Unpack
     from .connection.client_options import CallOptions, QueryOptions, ResultT
     from .contents import Subscription
@@ -151,8 +152,9 @@ class Requests:
     def _learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
         """Remember the tools of all pages; return those that may be called."""
         era = self._connection.era
-        mirrored = era.header_parameters if era is not None else None
-        if mirrored is not None and self._connection.session.transport.carries_headers:
+        has_headers = self._connection.session.transport.carries_headers
+        mirrored = era.header_parameters if era is not None and has_headers else None
+        if mirrored is not None:
             # Of two tools with one name the first counts, as everywhere, so it is learned last.
             tools = [tool for tool in tools[::-1] if _learn_headers(mirrored, tool)][::-1]
         listed = [Tool(tool) for tool in tools]
@@ -285,7 +287,7 @@ class Requests:
         /,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
-        if name in self._listed.only_tasks and self._tasks.may_ask():
+        if name in self._listed.only_tasks and self._server_makes_tasks():
             meta, on_progress = self._tasks.ask(params, meta, on_progress)
         if on_progress is not None:
             limits = limits._replace(on_progress=_progress_params(on_progress))
@@ -294,6 +296,11 @@ class Requests:
         if "task" in params or self._connection.options.tasks:
             return self._in_owner_loop(self._tasks.result_of, params, limits)
         return self._request("tools/call", params, limits)
+
+    def _server_makes_tasks(self) -> bool:
+        """Whether a call can ask to become a task, as tools may require."""
+        connection = self._connection
+        return not connection.is_stateless and declares(connection.capabilities, *MAKING)
 
     # Shared by requests and tool calls
 

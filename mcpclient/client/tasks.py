@@ -26,6 +26,7 @@ from ..jsonrpc.messages import peer_error
 from ..net.futures import BackgroundTasks, NextChange, cancel_all, consume_exception
 from ..protocol.tasks import (
     EXTENSION,
+    MAKING,
     MAX_INPUTS,
     Polling,
     Task,
@@ -51,8 +52,6 @@ _REMEMBERED = 1000
 # Seconds a request may take when the time for the whole wait is almost over.
 _LAST_LOOK = 0.1
 
-_MAKING = ("tasks", "requests", "tools", "call")
-
 _tokens = itertools.count(1)
 
 
@@ -73,7 +72,7 @@ class TaskCalls:
     def check_call(self, name: str, tool: Tool | None) -> None:
         """Raise `UsageError` when a tool, listed or not, cannot be called as a task."""
         if not self._connection.is_stateless:
-            self._require(*_MAKING)
+            self._require(*MAKING)
             if tool is not None and task_support_of(tool.raw) == "forbidden":
                 raise UsageError(f"tool {name!r} cannot be called as a task")
         elif not self._connection.options.tasks:
@@ -92,12 +91,6 @@ class TaskCalls:
         self._connection.require_session()
         if not declares(self._connection.capabilities, *capability):
             raise UsageError(f"the server does not declare the capability {'.'.join(capability)}")
-
-    def may_ask(self) -> bool:
-        """Whether a call can ask to become a task, as tools may require."""
-        return not self._connection.is_stateless and declares(
-            self._connection.capabilities, *_MAKING
-        )
 
     def ask(
         self,

@@ -21,6 +21,7 @@ from ..entries.applications import (
     value_at,
 )
 from ..entries.entry import EntryError
+from ..errors import UsageError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..jsonrpc.codec import is_deep
@@ -355,10 +356,13 @@ class ConfigReader:
             if about.get("type") in _INSIDE:
                 continue
             if not about.keys().isdisjoint(("bundle", "inputs")):
-                from ..entries.bundles.manifest import open_entry
-
                 try:
+                    from ..entries.bundles.manifest import open_entry
+
                     opened = open_entry(about, file.path, file.base, name)
+                except UsageError as error:  # a copy without the part
+                    self._problems.append(written.problem("error", str(error)))
+                    continue
                 except EntryError as error:
                     problem = written.problem("error", str(error), *error.path, hint=error.hint)
                     self._problems.append(problem)

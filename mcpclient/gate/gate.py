@@ -291,9 +291,9 @@ class Gate:
             if name not in carried_out:
                 return f"its entry asks for {name}, which this client does not carry out"
         if restrictions:
-            from ..sandbox.rights import sandbox_in
-
             try:
+                from ..sandbox.rights import sandbox_in
+
                 sandbox_in(restrictions)
             except UsageError as error:
                 return str(error)

@@ -12,9 +12,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..auth.options import IdentityProvider, OAuth
 from ..client.configured import authentication_of
 from ..config.config import SETTINGS, Config, Problem, ServerConfig, Severity, Source
 from ..config.named_files import NamedFiles, named_files
@@ -37,9 +36,13 @@ from ..entries.variables import (
 from ..errors import UsageError
 from ..framing.escaping import escape_line
 from ..net.files import read_file
+from ..net.network_options import Negotiate
 from ..net.paths import absolute_path, home_folder
 from ..suggestions import there_are, there_is_no
 from .gate import Approvals, Gate, refused
+
+if TYPE_CHECKING:
+    from ..auth.options import IdentityProvider
 
 # Styles in which a tool's name begins with its server's, and so cannot be another server's.
 _SAFE_NAMING = ("server__tool", "mcp__server__tool")
@@ -458,6 +461,10 @@ def _account(server: ServerConfig) -> str | None:
     if auth is None:
         is_known = not isinstance(headers, Mapping) or "authorization" in map(str.lower, headers)
         return None if is_known else ""
+    if isinstance(auth, (str, Negotiate)):
+        return None
+    from ..auth.options import OAuth
+
     return (auth.account or "") if isinstance(auth, OAuth) else None
 
 

@@ -11,7 +11,6 @@ import os
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
-from ..auth.options import OAuth
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.limits import RequestOptions
@@ -30,7 +29,7 @@ from ..errors import (
 )
 from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
-from ..net.login.authentication import awaits_login, expect_login
+from ..net.network_options import Negotiate
 from ..protocol.types import Tool
 from ..transports.base import Transport
 from .machine import NEXT_STEPS, Status, did_not_run
@@ -171,7 +170,12 @@ class _ConnectionObserver(Observer):
 
 async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:
     """Raise `AuthorizationRequired` if a login is known to be needed, unless the user asks."""
-    if not isinstance(target, str) or not isinstance(auth, OAuth):
+    if not isinstance(target, str) or auth is None or isinstance(auth, (str, Negotiate)):
+        return
+    from ..auth.options import OAuth
+    from ..net.login.authentication import awaits_login, expect_login
+
+    if not isinstance(auth, OAuth):
         return
     if is_asked_for:
         await expect_login(target, auth)

@@ -16,7 +16,6 @@ from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..net.clocks import seconds_since_epoch
 from ..net.futures import NextChange, cancel, consume_exception
-from ..net.login.storage import NEEDS_AUTH_SECONDS
 from .machine import (
     NEXT_STEPS,
     UNDER_WAY,
@@ -220,6 +219,8 @@ class Server:
 
     async def _wait_for_connection(self, seconds: Seconds, request: str) -> ManagedClient:
         if self.status is Status.NEEDS_AUTH:
+            from ..net.login.storage import NEEDS_AUTH_SECONDS
+
             if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
                 self._handle(Event.CONNECT)
         else:

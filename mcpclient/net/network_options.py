@@ -100,6 +100,10 @@ class NetworkOptions(NamedTuple):
         is_direct = proxy is False or (proxy is None and not is_named)
         if is_direct or self.unix_socket is not None:
             return self
-        from .proxies import ProxyRules
-
+        try:
+            from .proxies import ProxyRules
+        except UsageError:  # a copy without HTTP, which needs no proxy unless one is given
+            if proxy is None:
+                return self
+            raise
         return self._replace(proxies=ProxyRules(proxy, environ))

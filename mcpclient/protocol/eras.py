@@ -7,15 +7,17 @@ section and the Streamable HTTP page's "Request Metadata" of revision 2026-07-28
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from ..jsonrpc import messages
 from ..jsonrpc.codec import VerbatimObject, encode
 from ..jsonrpc.messages import Message, RequestId
-from .header_parameters import HeaderParameters, encode_header_value
 from .negotiation import PROBE, REPEATABLE, ClientIdentity, EraRules, Params, input_requests_of
 from .outgoing import Cancel, Outgoing
+
+if TYPE_CHECKING:
+    from .header_parameters import HeaderParameters
 
 
 class HandshakeEra(EraRules):
@@ -58,9 +60,6 @@ class HandshakeEra(EraRules):
 
 _PREFIX = "io.modelcontextprotocol/"
 
-# Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
-_encode_tool_name = lru_cache(256)(encode_header_value)
-
 # Which param a request's Mcp-Name header repeats.
 _NAMED_BY = {
     "tools/call": "name",
@@ -78,7 +77,6 @@ class StatelessEra(EraRules):
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         super().__init__(version, self._mirror, (PROBE, None))
-        self.header_parameters: HeaderParameters | None = HeaderParameters()
         meta = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
@@ -115,15 +113,24 @@ class StatelessEra(EraRules):
             stays_open=method == "subscriptions/listen",
         )
 
+    @cached_property
+    def header_parameters(self) -> HeaderParameters:
+        """The tool arguments that are mirrored in headers."""
+        from .header_parameters import HeaderParameters
+
+        return HeaderParameters()
+
     def _mirror(self, message: Message) -> dict[str, str]:
         headers, method = {"MCP-Protocol-Version": self.version}, message.get("method")
         if method is not None:
             headers["Mcp-Method"] = method
         named_by = _NAMED_BY.get(method or "")
         if named_by is not None and isinstance(message["params"].get(named_by), str):
-            encoded = _encode_tool_name if method == "tools/call" else encode_header_value
+            from .header_parameters import encode_header_value, encode_tool_name
+
+            encoded = encode_tool_name if method == "tools/call" else encode_header_value
             headers["Mcp-Name"] = encoded(message["params"][named_by])
-        if method == "tools/call" and self.header_parameters is not None:
+        if method == "tools/call":
             headers.update(self.header_parameters.for_call(message["params"]))
         return headers
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
+from ..framing.headers import TOKEN
 from .wire_object import value_at
 
 _ANNOTATION = "x-mcp-header"
@@ -40,6 +42,10 @@ def encode_header_value(value: str) -> str:
         return value
     encoded = base64.b64encode(value.encode("utf-8", "surrogatepass")).decode("ascii")
     return f"=?base64?{encoded}?="
+
+
+# Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
+encode_tool_name = lru_cache(256)(encode_header_value)
 
 
 def header_parameters_of(schema: object) -> list[HeaderParameter]:
@@ -80,8 +86,6 @@ def _annotated(
 
 
 def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderParameter:
-    from ..framing.headers import TOKEN
-
     name = node[_ANNOTATION]
     if not isinstance(name, str) or not TOKEN.fullmatch(name):
         fault = "is not an HTTP field name"

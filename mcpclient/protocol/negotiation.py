@@ -12,14 +12,16 @@ import enum
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..errors import McpError, ProtocolViolation, UsageError, safe_repr
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from .header_parameters import HeaderParameters
 from .outgoing import Headers, Outgoing
 from .wire_object import object_in
+
+if TYPE_CHECKING:
+    from .header_parameters import HeaderParameters
 
 Params = Mapping[str, Any]
 
@@ -63,13 +65,15 @@ class EraRules(ABC):
     channel_headers: Mapping[str, str] | None = None
     """The session's headers on the server's own channel; None where there is no such channel."""
 
-    header_parameters: HeaderParameters | None = None
-    """The tool arguments that are mirrored in headers; None where none are."""
-
     def __init__(self, version: str, headers: Headers, opening: tuple[str, Params | None]) -> None:
         self.version = version
         self._headers = headers
         self.opening: tuple[str, Params | None] = opening
+
+    @property
+    def header_parameters(self) -> HeaderParameters | None:
+        """The tool arguments that are mirrored in headers; None where none are."""
+        return None
 
     @abstractmethod
     def request(

@@ -112,6 +112,10 @@ def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:
     return Task({"taskId": "", "status": "completed", "result": dict(result)}, tool)
 
 
+MAKING = ("tasks", "requests", "tools", "call")
+"""The path of the capability to make tasks of tool calls."""
+
+
 def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
     """Whether capabilities hold, at this path of keys, an object (even an empty one) or true."""
     value = value_at(capabilities, path)

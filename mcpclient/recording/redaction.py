@@ -7,14 +7,14 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Callable, NamedTuple
 from urllib.parse import quote_plus, unquote, unquote_plus
 
+from .known_secrets import KEY_NAME, LONG_VALUE, KnownSecrets, may_be_secret
 from .secret_arguments import masked, schemas_with_secrets
-from .secrets import TOKEN, KnownSecrets, Place, is_count_name, is_secret_name, walk
+from .secrets import TOKEN, is_count_name, is_secret_name
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
-_KEY_HEADER = re.compile(r"(?i)(?:^|[-_])key$")
 # A header that a client sends under any other name may be a key.
 _PUBLIC_REQUEST_HEADER = re.compile(
     r"(?i)(?:accept|cache-control|connection|content-|host$|last-event-id$"
@@ -56,24 +56,85 @@ _SCOPE = re.compile(r"[A-Za-z]+(?:[_.-][A-Za-z]+)+")
 
 TOO_DEEP = "(JSON nested too deeply to be written)"
 REDACTED_NAME = re.compile(r"redacted-[0-9]+")
-_LONG_VALUE = 8
 # How many secrets a server may name; each further one is replaced where it is named, by one name
 # for all of them, and not looked for elsewhere. A user may name any number.
 _MAX_RECEIVED = 1000
 _ONE_OF_MANY = "redacted-0"
 
 
-def without_values(text: str, variables: Mapping[str, str]) -> str:
-    """Return a string with ``${NAME}`` for the value of a variable; which, see `Redactor.learn`."""
-    known = KnownSecrets()
-    for name, value in variables.items():
-        if _may_be_secret(name, value):
-            known.add(value, f"${{{name}}}")
-    return known.replaced_in(text)
+# The keywords that hold schemas of parameters by their names, and the keywords of one of them.
+_PARAMETERS = frozenset({"properties", "patternProperties", "$defs", "definitions"})
+_KEYWORDS = frozenset(
+    ("type", "$ref", "description", "title", "anyOf", "oneOf", "allOf", "enum", "const", "format")
+)
+_VALUES_IN_A_SCHEMA = frozenset({"default", "const", "enum", "example", "examples"})
+
+# How the members of a value are judged: by their names, as secrets, as schemas by the names of
+# their parameters, as the keywords in the schema of a secret.
+_BY_NAME, _SECRET, _PARAMETER, _KEYWORD = range(4)
 
 
-def _may_be_secret(name: str, value: str) -> bool:
-    return len(value) >= _LONG_VALUE or is_secret_name(name) or _KEY_HEADER.search(name) is not None
+class Place(NamedTuple):
+    """The place of a value: whether it is a secret, and its name, or that of its list."""
+
+    is_secret: bool
+    name: str
+
+
+_ROOT = Place(False, "")
+
+
+def walk(
+    value: Any,
+    leaf: Callable[[Any, Place], Any],
+    key: Callable[[Any], Any] = lambda name: name,
+    place: Place = _ROOT,
+    judged: int = _BY_NAME,
+) -> Any:
+    """Return a copy of a JSON value, in which ``leaf`` replaces each value without members, and
+    ``key`` the name of each member.
+
+    Raises RecursionError for a value that is nested too deeply, or contains itself.
+    """
+    if isinstance(value, Mapping):
+        members = {}
+        for name, member in value.items():
+            inner = _judged(value, judged, name, member)
+            own = Place(inner == _SECRET, name if isinstance(name, str) else place.name)
+            members[key(name)] = walk(member, leaf, key, own, inner)
+        return members
+    if not isinstance(value, (list, tuple)):
+        return leaf(value, place)
+    items = []
+    before: Any = None
+    for item in value:
+        is_option = isinstance(before, str) and before.startswith("-")
+        is_secret = place.is_secret or (is_option and is_secret_name(before))
+        own = Place(is_secret, place.name)
+        items.append(walk(item, leaf, key, own, _SECRET if is_secret else _BY_NAME))
+        before = item
+    return items
+
+
+def _judged(owner: Mapping[Any, Any], judged: int, name: Any, member: Any) -> int:
+    """Return how a member of an object is judged, and its own members."""
+    if judged == _SECRET:
+        return _SECRET
+    if judged == _KEYWORD:
+        return _SECRET if name in _VALUES_IN_A_SCHEMA else _BY_NAME
+    if name in _PARAMETERS and isinstance(member, Mapping):
+        return _PARAMETER
+    if isinstance(name, str) and is_secret_name(name):
+        is_schema = isinstance(member, bool) or (
+            isinstance(member, Mapping) and (not member or not _KEYWORDS.isdisjoint(member))
+        )
+        return _KEYWORD if judged == _PARAMETER and is_schema else _SECRET
+    if name == "value":  # of a pair such as {"name": "API_KEY", "value": "…"}
+        named = owner.get("name", owner.get("key"))
+        return _SECRET if isinstance(named, str) and is_secret_name(named) else _BY_NAME
+    # The result of an elicitation, with the user's input
+    is_input = name == "content" and owner.get("action") == "accept" and isinstance(member, Mapping)
+    return _SECRET if is_input else _BY_NAME
 
 
 class Redactor:
@@ -124,7 +185,7 @@ class Redactor:
             if not isinstance(name, str) or not isinstance(value, str):
                 continue  # it is refused where it is used
             self.text(value)  # a part of it may be one, such as the password in a URL
-            if _may_be_secret(name, value):
+            if may_be_secret(name, value):
                 self.name_of(value)
 
     def record(self, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -207,7 +268,7 @@ class Redactor:
         argument = self._mirrored(value) if name.startswith("mcp-param-") else ""
         if argument:
             return argument
-        is_secret = name in _SECRET_HEADERS or is_secret_name(name) or _KEY_HEADER.search(name)
+        is_secret = name in _SECRET_HEADERS or is_secret_name(name) or KEY_NAME.search(name)
         if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
             return self.name_of(value)
         return self.text(value)
@@ -357,7 +418,7 @@ class Redactor:
         if not equals or name in _PUBLIC_FIELDS:
             return self.text(text)
         secret = unquote_plus(value)
-        is_certain = is_secret_name(name) or len(secret) >= _LONG_VALUE
+        is_certain = is_secret_name(name) or len(secret) >= LONG_VALUE
         shown = self.name_of(secret, remember=is_certain)
         if is_certain and value != secret:  # others may say it as it was sent
             self._known.add_spelling(value, shown)

@@ -20,9 +20,8 @@ PARTS: dict[str, Part] = {
     "stdio": Part(
         "one server over stdio: tools, resources, prompts; always included",
         (
-            *("client.client", "transports.stdio", "vendoring.parts", "vendoring.manifest"),
+            *("client.client", "transports.stdio", "vendoring.manifest", "__main__"),
             *("hints", "suggestions", "jsonrpc.response_id", "net.clocks"),
-            *("recording.redaction", "__main__"),
         ),
     ),
     "http": Part(
@@ -30,12 +29,15 @@ PARTS: dict[str, Part] = {
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
             *("net.proxies", "net.process.programs", "framing.headers", "framing.socks5"),
+            *("protocol.header_parameters", "recording.redaction"),
         ),
     ),
-    "websocket": Part("servers at ws and wss URLs", ("transports.websocket",)),
+    "websocket": Part(
+        "servers at ws and wss URLs", ("transports.websocket", "client.connection.url_routes")
+    ),
     "auth": Part(
         "OAuth and the other logins, and their storage",
-        ("auth.", "net.login."),
+        ("auth.", "net.login.", "client.connection.url_routes"),
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
@@ -75,7 +77,7 @@ PARTS: dict[str, Part] = {
         "bundles (.mcpb), and server.json of a registry",
         ("entries.bundles.", "client.configured"),
     ),
-    "manager": Part("many servers", ("manager.",)),
+    "manager": Part("many servers", ("manager.", "client.feed")),
     "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(
         "traces, recordings and replay",
@@ -89,12 +91,15 @@ PARTS: dict[str, Part] = {
     ),
     "code": Part("code mode: Python of a model, in a sandbox", ("code.",)),
     "inspector": Part("the inspector in a browser", ("inspector.", "protocol.faults.")),
-    "cli": Part("the command line", ("cli.", "sessions.", "net.session_forks", "adapters.limits")),
+    "cli": Part(
+        "the command line",
+        ("cli.", "sessions.", "net.session_front", "net.session_forks", "adapters.limits"),
+    ),
     "bridge": Part(
         "a stdio server in front of other servers",
         ("bridging.", "gateway.", "jsonrpc.peer", "jsonrpc.verbatim"),
     ),
-    "vendor": Part("making such copies", ("vendoring.copying",)),
+    "vendor": Part("making such copies", ("vendoring.copying", "vendoring.parts")),
 }
 
 

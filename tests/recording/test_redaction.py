@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.recording.redaction import Redactor, without_values
+from mcpclient.recording.known_secrets import without_values
+from mcpclient.recording.redaction import Redactor
 
 
 @pytest.mark.parametrize(

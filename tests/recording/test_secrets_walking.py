@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.recording.secrets import Place, walk
+from mcpclient.recording.redaction import Place, walk
 
 
 def secrets_in(value: Any) -> list[Any]:

@@ -11,7 +11,6 @@ from functools import lru_cache
 from os.path import expanduser, isabs
 from typing import TYPE_CHECKING, Any, Union
 
-from ...auth.options import Endpoints, ServerTrust
 from ...client.connection.targets import Target, destination_of
 from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
@@ -284,11 +283,20 @@ def _urls_in(value: object) -> Iterator[CanonicalUrl]:
     elif isinstance(value, (list, tuple)):
         for item in value:
             yield from _urls_in(item)
-    elif isinstance(value, (ServerTrust, Endpoints)):
+    elif _is_login(value):
         # A redirect by http comes back to this machine, as `OAuth` sees to.
         redirect = getattr(value, "redirect_uri", None) or ""
         named = {**vars(value), "redirect_uri": "" if redirect.startswith("http:") else redirect}
         yield from _urls_in(named)
+
+
+def _is_login(value: object) -> bool:
+    """Whether a value is one of ``auth=`` that names servers."""
+    try:
+        from ...auth.options import Endpoints, ServerTrust
+    except UsageError:  # a copy without the part has no such values
+        return False
+    return isinstance(value, (ServerTrust, Endpoints))
 
 
 def _env_of(server: ServerConfig) -> Mapping[str, str]:
