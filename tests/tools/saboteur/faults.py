@@ -81,7 +81,7 @@ VISIBLE = _faults(
             ("the method is not mirrored", 'headers["Mcp-Method"] = method', "pass"),
             (
                 "the name is not mirrored",
-                'headers["Mcp-Name"] = encode_header_value(message["params"][named_by])',
+                'headers["Mcp-Name"] = encoded(message["params"][named_by])',
                 "pass",
             ),
             (
