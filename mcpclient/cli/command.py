@@ -51,6 +51,7 @@ class Answer(NamedTuple):
     that it failed, so the text goes to stderr. ``exit_code``: of a tool that failed, a line that
     did, and a command whose answer is a failed check. ``is_shown``: the command has shown
     everything itself. ``value``: the result for `_` of the shell, where it is not ``raw``.
+    ``notes``: lines for stderr, shown after the text.
     """
 
     raw: Mapping[str, Any] = _NOTHING
@@ -60,6 +61,7 @@ class Answer(NamedTuple):
     exit_code: int = 0
     is_shown: bool = False
     value: Any = None
+    notes: Sequence[str] = ()
 
 
 Option = Callable[[argparse.ArgumentParser], object]
@@ -114,6 +116,32 @@ def pair(separator: str, option: str) -> Callable[[str], tuple[str, str]]:
     return split
 
 
+def seconds(option: str) -> Callable[[str], float]:
+    """Return the type of an option whose value is a number of seconds."""
+    return _number(option, float, 0, "a number of seconds, 0 or more")
+
+
+def at_least_one(option: str) -> Callable[[str], int]:
+    """Return the type of an option whose value is a number of things."""
+    return _number(option, int, 1, "a number from 1 on")
+
+
+Number = TypeVar("Number", int, float)
+
+
+def _number(option: str, kind: type[Number], least: int, wanted: str) -> Callable[[str], Number]:
+    def read(text: str) -> Number:
+        try:
+            value = kind(text)
+        except ValueError:
+            value = kind(-1)
+        if not value >= least:  # nor is NaN
+            raise UsageError(f"{option} takes {wanted}, not {text!r}")
+        return value
+
+    return read
+
+
 Function = TypeVar("Function")
 Self = TypeVar("Self", bound="_Declared[Any]")
 
@@ -143,6 +171,13 @@ class _Declared(Generic[Function]):
         return self
 
 
+_LISTED_BY = {
+    "TOOL": "List the tools with: mcpclient tools SERVER",
+    "URI": "List the resources with: mcpclient resources SERVER",
+    "PROMPT": "List the prompts with: mcpclient prompts SERVER",
+    "ID": "List the tasks with: mcpclient tasks SERVER",
+}
+
 Run = Callable[[Client, Screen, argparse.Namespace], Awaitable[Answer]]
 """Runs a command on a connected client. The options have the ``words`` after the server."""
 
@@ -167,7 +202,9 @@ class Command(_Declared[Run]):
         """Check the words in ``options``, and read them. Raises `UsageError`."""
         words, count = options.words, len(self.required)
         if len(words) < count:
-            raise UsageError(f"{self.name} needs {' and '.join(self.required[len(words) :])}")
+            missing = self.required[len(words) :]
+            error = UsageError(f"{self.name} needs {' and '.join(missing)}")
+            raise error.advise(_LISTED_BY.get(missing[0], ""))
         if self.more is None and len(words) > count:
             raise UsageError(f"{self.name} does not take {words[count]!r}")
         options.arguments = self.read(words[count:])

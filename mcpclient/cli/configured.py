@@ -64,6 +64,14 @@ def configured(
     return otherwise, ""
 
 
+def is_name(name: str, path: str | None) -> bool:
+    """Whether a name is that of a configured server."""
+    try:
+        return name in load(path).servers
+    except UsageError:
+        return False
+
+
 def _asked(name: str, path: str | None, foreign: bool) -> Config:
     """Load the configuration; on a terminal the user agrees to one server, and gives its inputs."""
     terminal = Terminal()

@@ -27,10 +27,10 @@ from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
 from . import arguments
-from .command import Answer, Command, LocalCommand, either, flag, option
+from .command import Answer, Command, LocalCommand, at_least_one, either, flag, option
 from .commands import FAILED, PROTOCOL_ERROR
 from .connecting import client_for
-from .layout import MARKS, Style, definitions, fill, listing, one_line, table
+from .layout import MARKS, Style, definitions, fill, listing, one_line, table, width_of
 from .parsing import command_line, find_server
 from .render import contents, result_text, save_media
 from .screen import Screen
@@ -66,7 +66,8 @@ async def _run_info(client: Client, screen: Screen, options: argparse.Namespace)
         "capabilities": client.capabilities,
         "instructions": instructions,
     }
-    return Answer(raw, text)
+    steps = {} if remembered_tools(options) else {"its tools": ["tools"]}
+    return Answer(raw, text, notes=offered(steps, screen, options))
 
 
 @Command("ping")
@@ -80,7 +81,8 @@ async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace)
 
 def _one_name(words: Sequence[str]) -> str:
     if len(words) > 1:
-        raise UsageError(f"tools does not take {words[1]!r}")
+        error = UsageError(f"tools does not take {words[1]!r}")
+        raise error.advise(f"Call it with: mcpclient call SERVER {shlex.join(words)}")
     return words[0] if words else "*"
 
 
@@ -97,12 +99,13 @@ def _one_name(words: Sequence[str]) -> str:
 )
 async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
     listed = await client.list_tools()
+    is_first = not remembered_tools(options)
     remember(options, listed)
     nameless = sum(not tool.name for tool in listed)
     if nameless:
         count = "a tool" if nameless == 1 else f"{nameless} tools"
         screen.say(f"the server sent {count} without a name, which cannot be called")
-    wanted = options.arguments
+    wanted, next_steps = options.arguments, dict[str, Sequence[str]]()
     if set("*?[").isdisjoint(wanted):
         tools = [arguments.tool_named(wanted, listed, *options.named[:1])]
         line = command_line(options, "call", *arguments.example_words(tools[0]))
@@ -110,11 +113,28 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
     else:
         tools = [tool for tool in listed if fnmatchcase(tool.name.lower(), wanted.lower())]
         text = _listed(tools, screen.style, whole=options.long)
+        next_steps = {"one of them whole": ["tools", "NAME"]} if tools else {}
+        if tools and is_first:
+            next_steps["call one"] = ["call", "NAME", "ARGUMENT=VALUE"]
     raw = {"tools": [tool.raw for tool in tools]}
     unseen = [f"{tool.name}: {each}" for tool in tools for each in invisible_in(tool.raw)]
     for each in unseen[:_MAX_UNSEEN]:
         screen.say(each)
-    return Answer(raw, text if options.pick is None else options.pick(raw))
+    if options.pick is not None:
+        return Answer(raw, options.pick(raw))
+    return Answer(raw, text, notes=offered(next_steps, screen, options))
+
+
+def offered(
+    steps: Mapping[str, Sequence[str]], screen: Screen, options: argparse.Namespace
+) -> list[str]:
+    """Return the lines that offer commands to a person who reads this on a terminal."""
+    columns = screen.style.columns
+    if columns is None or options.json or options.quiet or not options.named:
+        return []
+    if any(width_of(word) + 6 > columns for word in options.named):
+        return []  # a path that would be broken
+    return [f"{what}: {command_line(options, *words)}" for what, words in steps.items()]
 
 
 _MAX_UNSEEN = 20
@@ -276,16 +296,15 @@ def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Ans
 
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
-    for warning in (*result.warnings, token_warning(result.text)):
-        if warning is not None:
-            screen.say(f"warning: {warning}")
+    found = filter(None, (*result.warnings, token_warning(result.text)))
+    warnings = [f"warning: {each}" for each in found]
     if output is not None and not result.is_error:
         saved = save_media(result, output)
         text = "\n".join(f"saved {path}" for path in saved)
     if not result.is_error:
-        return Answer(result.raw, text, value=result)
+        return Answer(result.raw, text, value=result, notes=warnings)
     text = text or "the tool failed without a message"
-    return Answer(result.raw, text, failed=True, exit_code=FAILED, value=result)
+    return Answer(result.raw, text, failed=True, exit_code=FAILED, value=result, notes=warnings)
 
 
 @Command("tasks")
@@ -427,7 +446,9 @@ def line_of(method: str, params: Mapping[str, Any]) -> str:
     "listen",
     usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
     options=(
-        option("--count", "NUMBER", "end after this many notifications", type=int),
+        option(
+            "--count", "NUMBER", "end after this many notifications", type=at_least_one("--count")
+        ),
         option("--log-level", None, "lowest level of log messages (info)", choices=[*LOG_LEVELS]),
     ),
     takes_server=True,
@@ -459,6 +480,7 @@ def _listen(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
             on_close=closed,
         )
         async with client:
+            options.is_connected = True
             listening = asyncio.ensure_future(listen())
             try:
                 for number in count(1):

@@ -31,6 +31,7 @@ from .command import (
     option,
     pair,
     repeated,
+    seconds,
 )
 from .commands import COMMANDS, command_named
 from .layout import definitions, fill
@@ -87,7 +88,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
         return command.function(options, None)
     if not isinstance(_command_of(inner), Command):
         raise UsageError(f"{command.name} takes a command for one server, and not {inner[0]}")
-    flags = [f"--{name}" for name in ("json", "debug") if getattr(options, name)]
+    flags = [f"--{name}" for name in ("json", "debug", "quiet") if getattr(options, name)]
     request = understand([inner[0], *flags, *inner[1:]], needs_server=command.needs_server)
     assert isinstance(request, Request)
     return command.function(options, request)
@@ -179,16 +180,17 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
     else:
         parser.add_argument("words", nargs="*", metavar="WORD", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.set_defaults(named=[], config=None, command=command.name, is_connected=False)
+    parser.set_defaults(named=[], config=None, command=command.name)
     for add in command.options:
         add(parser)
     if command.takes_server:
+        parser.set_defaults(is_connected=False)
         group: Any = parser.add_argument_group("connecting")
         for add in CONNECTING:
             add(group)
         TRACE(parser)
         AUDIT(parser)
-        QUIET(parser)
+    QUIET(parser)
     parser.add_argument("--debug", action="store_true", help="show the library's log on stderr")
     return parser
 
@@ -227,7 +229,7 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     looks like a path, if there is a server of this name and no such file. ``server.tool`` and
     ``server__tool`` name a server, and its tool as the first of the words after it. On a terminal
     the user is asked to agree to a server of a project's file. Raises `UsageError` when there is no
-    server; if it is not ``needed``, its target is empty then, and no configuration is read.
+    server; if it is not ``needed``, its target is empty then, and a configured name is left out.
     """
     words: list[str] = list(options.words)
     options.named = words[:1] if options.server_command is None else ["--", *options.server_command]
@@ -242,7 +244,10 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
     if names_itself and ("://" in first or is_there or not needed):
         return Server(first)
     if not needed and not in_bundle:
-        options.named, options.words = [], words
+        from .configured import is_name
+
+        if not is_name(first, options.config):
+            options.named, options.words = [], words
         return Server("")
     if not words:
         raise UsageError(_WHICH)
@@ -361,11 +366,21 @@ ENV = repeated(
 )
 TRACE = option("--trace", "FILE", "append a transcript of the session; secrets are replaced")
 AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
-QUIET = flag("--quiet", "do not show the stderr of the server process")
+QUIET = flag("--quiet", "show neither the stderr of servers nor what could be done next")
 
 CONNECTING = (
-    option("--timeout", "SECONDS", "longest silence of the server (30); 0: no limit", type=float),
-    option("--max-timeout", "SECONDS", "longest time of a call (600); 0: no limit", type=float),
+    option(
+        "--timeout",
+        "SECONDS",
+        "longest silence of the server (30); 0: no limit",
+        type=seconds("--timeout"),
+    ),
+    option(
+        "--max-timeout",
+        "SECONDS",
+        "longest time of a call (600); 0: no limit",
+        type=seconds("--max-timeout"),
+    ),
     option("--config", "FILE", "look up the server in this file only"),
     HEADER,
     option("--bearer", "TOKEN", "bearer token for the Authorization header"),

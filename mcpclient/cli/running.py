@@ -61,11 +61,13 @@ def run(words: list[str]) -> int:
             from ..hints import SHELL, hint_for
 
             hint = hint_for(error, SHELL)
+            if not hint and str(error).startswith(f"{request.options.command} "):
+                hint = f"See how it is used with: mcpclient {request.options.command} --help"
             error.advise(name_server(hint, request.options, getattr(request, "server", None)))
         if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
             text = error_text(error, stderr_was_shown="--quiet" not in words)
             screen.say_safely(shown_error(text, screen.error_style))
-        is_connecting = isinstance(request, Request) and not request.options.is_connected
+        is_connecting = request is not None and not getattr(request.options, "is_connected", True)
         return exit_code(error, connecting=is_connecting)
     except (KeyboardInterrupt, asyncio.CancelledError):
         if as_json:
@@ -98,17 +100,17 @@ async def _perform(work: Awaitable[Answer], screen: Screen, *, as_json: bool) ->
 async def _ask(request: Request, screen: Screen) -> Answer:
     """Connect, do the work, show the answer at once, and close."""
     client = client_for(request.server, request.options, screen)
-    async with screen.status:
-        try:
+    try:
+        async with screen.status:
             await _connect(client, request, screen)
             request.options.is_connected = True
             answer = await request.command.function(client, screen, request.options)
-            _show(answer, screen, as_json=request.options.json)
-        except asyncio.CancelledError:
-            screen.say("cancelled")  # now, since closing may take seconds
-            raise
-        finally:
-            await client.close()
+        _show(answer, screen, as_json=request.options.json)
+    except asyncio.CancelledError:
+        screen.say("cancelled")  # now, since closing may take seconds
+        raise
+    finally:
+        await client.close()
     return answer._replace(is_shown=True)
 
 
@@ -128,6 +130,8 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
         screen.show(answer.content)
     else:
         screen.show(answer.text)
+    for note in answer.notes:
+        screen.say(note)
 
 
 @contextmanager
@@ -176,6 +180,12 @@ def error_text(error: McpError, *, stderr_was_shown: bool) -> str:
     if isinstance(error, ProcessExited) and stderr_was_shown:
         text = text_without_output(error)
     return "\n".join(filter(None, (text, hint)))
+
+
+def in_short(error: McpError) -> str:
+    """Return the reason of an error on one line, for a list that names the server beside it."""
+    reason = getattr(error, "reason", "") or text_without_output(error)
+    return str(reason).partition("\n")[0]
 
 
 def shown_error(text: str, style: Style) -> str:

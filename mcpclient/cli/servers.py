@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -11,20 +12,19 @@ from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
 from ..errors import ConnectFailed, McpError, ServerUnavailable, UsageError
 from ..framing.escaping import escape
-from ..hints import SHELL, hint_for
 from ..manager.manager import Manager
 from ..manager.pins import Pins, ServerOffer
 from ..manager.server import Server
 from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
-from .command import Answer, LocalCommand, flag, option
+from .command import Answer, LocalCommand, at_least_one, flag, option, seconds
 from .commands import FAILED, USAGE
 from .configured import load, none_configured, shown_target
 from .connecting import REFUSING
-from .layout import Style, listing, one_line, table
+from .layout import Style, fill, listing, one_line, table
 from .render import writing
-from .running import text_and_hint
+from .running import in_short, text_and_hint
 from .screen import Screen
 
 _CONNECT_SECONDS = 30.0
@@ -36,7 +36,12 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     usage="[--config FILE] [--no-connect]",
     options=(
         _CONFIG,
-        option("--timeout", "SECONDS", "longest time for connecting (30)", type=float),
+        option(
+            "--timeout",
+            "SECONDS",
+            "longest time for connecting (30)",
+            type=seconds("--timeout"),
+        ),
         flag("--no-connect", "only list the configuration; start nothing"),
         flag("--found", "list the servers of other applications, as NAME@application"),
     ),
@@ -83,7 +88,13 @@ _FOUND = 10
     usage="[--config FILE] [--limit NUMBER] WORD ...",
     options=(
         _CONFIG,
-        option("--limit", "NUMBER", f"show at most this many ({_FOUND})", type=int, default=_FOUND),
+        option(
+            "--limit",
+            "NUMBER",
+            f"show at most this many ({_FOUND})",
+            type=at_least_one("--limit"),
+            default=_FOUND,
+        ),
     ),
     details="The best come first: rare words count more, and words in names more than in prose.",
 )
@@ -95,7 +106,7 @@ async def _find(screen: Screen, options: argparse.Namespace) -> Answer:
     async with screen.status, _manager(config) as manager:
         for name, server in manager.servers.items():
             if not server.is_connected:
-                screen.say(f"{name} is not connected: {_error_of(server)}")
+                screen.say(f"{name} is not connected: {in_short(_error_of(server))}")
                 continue
             things += _things("tool", name, server.tools)
             with suppress(McpError):
@@ -130,6 +141,7 @@ def _status(server: Server) -> dict[str, Any]:
         found["reason"] = error.reason
     elif isinstance(error, McpError):
         found["reason"], found["hint"] = text_and_hint(error)
+        found["short"] = in_short(error)
     elif error is not None:
         found["reason"] = str(error)
     return found
@@ -139,14 +151,20 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
     servers = [
         {**_written(server), **found.get(name, {})} for name, server in config.servers.items()
     ]
+    listed = table(("SERVER", "STATUS", "TARGET", "TOOLS OR REASON"), map(_row, servers), style)
+    failed = [each["name"] for each in servers if each.pop("short", None)]
     raw = {"servers": servers, "problems": [str(problem) for problem in config.problems]}
     if not servers and any(problem.is_error for problem in config.problems):
         return Answer(raw, "none of the configured servers can be used", exit_code=USAGE)
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
-    header = ("SERVER", "STATUS", "TARGET", "TOOLS OR REASON")
-    listed = table(header, map(_row, servers), style)
-    return Answer(raw, "\n".join([listed, *_waiting(config, servers)]))
+    text = "\n".join([listed, *_waiting(config, servers)])
+    return Answer(raw, fill(text, style.columns), notes=_doctored(failed))
+
+
+def _doctored(failed: Sequence[str]) -> list[str]:
+    """Return the line that says how to see what a failed server needs."""
+    return [f"what to do about it: mcpclient doctor {shlex.quote(failed[0])}"] if failed else []
 
 
 def _waiting(config: Config, servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -181,7 +199,7 @@ def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
         told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
         told += ", in a sandbox" if "sandbox" in server else ""
     else:
-        told = " → ".join(filter(None, [server.get("reason"), server.get("hint")]))
+        told = server.get("short") or server.get("reason") or ""
     return server["name"], server["status"], server["target"], told
 
 
@@ -230,7 +248,8 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
         for unseen in offer.unseen():
             screen.say(f"{name}: {unseen}")
     if options.check:
-        return _answer_lock([*_compared(pins, gone, offers), *_unknown(down)], options.file)
+        found = [*_compared(pins, gone, offers), *_unknown(down)]
+        return _answer_lock(found, options.file, offers, screen.style)
     if down and not offers:
         raise next(iter(down.values()))
     with writing(options.file):
@@ -239,7 +258,8 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
     lines += [each.shown for each in _unknown(down)]
     raw = {"locked": counts, "not_locked": list(down), "file": options.file}
-    return Answer(raw, "\n".join(lines), exit_code=FAILED if down else 0)
+    text = fill("\n".join(lines), screen.style.columns)
+    return Answer(raw, text, exit_code=FAILED if down else 0, notes=_doctored(list(down)))
 
 
 class _Finding(NamedTuple):
@@ -252,7 +272,7 @@ class _Finding(NamedTuple):
 
     @property
     def shown(self) -> str:
-        told = f"{self.server}: {self.message} ({self.hint})"
+        told = f"{self.server}: {self.message}" + (f" ({self.hint})" if self.hint else "")
         return escape("\n".join(filter(None, (told, self.difference))))
 
 
@@ -265,8 +285,7 @@ def _error_of(server: Server) -> McpError:
 
 def _unknown(down: Mapping[str, McpError]) -> Iterator[_Finding]:
     for name, error in down.items():
-        hint = hint_for(error, SHELL) or "connect it, and try again"
-        yield _Finding(name, "unreachable", f"its tools are not known: {error}", hint)
+        yield _Finding(name, "unreachable", f"its tools are not known: {in_short(error)}", "")
 
 
 def _compared(
@@ -285,10 +304,20 @@ def _compared(
             yield _Finding(name, each.kind, message, again, each.tool, each.difference)
 
 
-def _answer_lock(found: Sequence[_Finding], file: str) -> Answer:
+def _answer_lock(
+    found: Sequence[_Finding], file: str, offers: Iterable[str], style: Style
+) -> Answer:
     servers: dict[str, list[dict[str, str]]] = {}
     for each in found:
         fields = {"tool": each.tool, "kind": each.kind, "difference": each.difference}
         servers.setdefault(each.server, []).append({**fields, "message": each.message})
-    text = "\n".join(each.shown for each in found) or "nothing differs from the lock"
-    return Answer({"servers": servers, "file": file}, text, exit_code=FAILED if found else 0)
+    same = [one_line(name) for name in offers if name not in servers]
+    lines = [f"unchanged: {', '.join(same)}"] if same and found else []
+    lines += [each.shown for each in found] or ["nothing differs from the lock"]
+    down = [each.server for each in found if each.kind == "unreachable"]
+    return Answer(
+        {"servers": servers, "unchanged": same, "file": file},
+        fill("\n".join(lines), style.columns),
+        exit_code=FAILED if found else 0,
+        notes=_doctored(down),
+    )

@@ -7,8 +7,10 @@ import asyncio
 import gc
 import json
 import os
+import shlex
 import sys
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from datetime import datetime, timezone
 from importlib import import_module
 from typing import Any
 
@@ -19,7 +21,7 @@ from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
 from ..sessions.host import Host, SessionTransport
-from .command import Answer, LocalCommand, Server, flag, option
+from .command import Answer, LocalCommand, Server, flag, option, seconds
 from .configured import load
 from .connecting import client_for
 from .layout import table
@@ -31,7 +33,8 @@ from .screen import Screen
 _IDLE = 1800.0  # seconds
 _MAX_LOG = 512 * 1024  # bytes, without the last line
 _WORDS = "MCPCLIENT_SESSION"  # the variable of a session's process
-_SHOWN = ("server", "version", "since", "callers", "process")
+_FIELDS = ("server", "version", "since", "folder", "callers", "process")
+_COLUMNS = ("server", "age", "folder", "callers", "process")
 # Modules that commands import when they need them, and the helper before it forks.
 _WARMED = (
     *(".features", ".running", ".asking", "..adapters.limits"),
@@ -43,7 +46,13 @@ _WARMED = (
     "open",
     usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
     options=(
-        option("--idle", "SECONDS", "longest pause (1800); 0: no limit", type=float, default=_IDLE),
+        option(
+            "--idle",
+            "SECONDS",
+            "longest pause (1800); 0: no limit",
+            type=seconds("--idle"),
+            default=_IDLE,
+        ),
         flag("--all", "open every configured server, each as a session of its own"),
     ),
     takes_server=True,
@@ -57,7 +66,7 @@ _WARMED = (
 )
 def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if os.environ.pop(_WORDS, None) is None:
-        return _start(options)
+        return _start(screen, options)
     name, server = _named(options)
     place = Place.of(name, os.environ)
     listener, token = sockets.listen(place)
@@ -110,26 +119,42 @@ def _named(options: argparse.Namespace) -> tuple[str, Server]:
     return name, server
 
 
-async def _start(options: argparse.Namespace) -> Answer:
+async def _start(screen: Screen, options: argparse.Namespace) -> Answer:
     # Other users see the arguments of a process, so secrets among the words must not be there.
     source = f"import sys, os, json; sys.path[:] = {sys.path!r}; import {__package__}.main as cli; "
     source += f"sys.exit(cli.main(json.loads(os.environ[{_WORDS!r}])))"
-    lines, codes = [options.line], [0]
-    if options.all:
-        if options.words or options.server_command is not None:
-            raise UsageError("open --all takes no server")
-        words = [word for word in options.line if word != "--all"]
-        servers = load(options.config).servers.values()
-        ready = (each.name for each in servers if each.state == "ready" and each.enabled)
-        lines = [[*words, name] for name in ready]
-    for words in lines:
-        code, written = await sockets.start_in_background(
-            [sys.executable, "-c", source], {_WORDS: json.dumps(words)}
-        )
-        sys.stdout.write(written)
-        sys.stdout.flush()
-        codes.append(code)
-    return Answer(exit_code=max(codes), is_shown=True)
+
+    async def start(words: Sequence[str]) -> tuple[int, str]:
+        command = [sys.executable, "-c", source]
+        return await sockets.start_in_background(command, {_WORDS: json.dumps(words)})
+
+    if not options.all:
+        code, written = await start(options.line)
+        screen.show(written.encode())
+        return Answer(exit_code=code, is_shown=True)
+    if options.words or options.server_command is not None:
+        raise UsageError("open --all takes no server")
+    words = [word for word in options.line if word not in ("--all", "--json")]
+
+    async def start_named(name: str) -> tuple[int, dict[str, Any]]:
+        code, written = await start([*words, "--json", name])
+        found = json.loads(written) if written else {}
+        if not options.json and "session" in found:
+            screen.show(found["session"])
+        elif not options.json:
+            error = found.get("error", {})
+            reason = error.get("reason") or error.get("text") or f"exit code {code}"
+            screen.say(f"{name}: {reason}".partition("\n")[0])
+        return code, {"server": name, **found}
+
+    servers = load(options.config).servers.values()
+    ready = [each.name for each in servers if each.state == "ready" and each.enabled]
+    async with screen.status:
+        outcomes = await asyncio.gather(*map(start_named, ready))
+    failed = [found["server"] for code, found in outcomes if code]
+    notes = [f"what to do about it: mcpclient doctor {shlex.quote(name)}" for name in failed[:1]]
+    code = max((code for code, _ in outcomes), default=0)
+    return Answer({"opened": [found for _, found in outcomes]}, exit_code=code, notes=notes)
 
 
 def _run_command(words: list[str]) -> int:
@@ -164,7 +189,18 @@ class _Log:
 
 
 def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
-    return {"session": f"@{state['name']}", **{name: state[name] for name in _SHOWN}}
+    return {"session": f"@{state['name']}", **{name: state.get(name) for name in _FIELDS}}
+
+
+def _age(since: str) -> str:
+    """Return the time since then in its largest unit."""
+    began = datetime.fromisoformat(since.replace("Z", "+00:00"))
+    seconds = int((datetime.now(timezone.utc) - began).total_seconds())
+    size, unit = next(pair for pair in _UNITS if seconds >= pair[0] or pair[0] == 1)
+    return f"{seconds // size} {unit}"
+
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 @LocalCommand(
@@ -184,8 +220,11 @@ async def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
         return Answer({"log": text}, escape(text).rstrip("\n"))
     states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
     found = [_shown(state) for state in states if state]
-    rows = [tuple(map(str, each.values())) for each in found]
-    header = ["SESSION", *map(str.upper, _SHOWN)]
+    rows = [
+        [each["session"], *(str({**each, "age": _age(each["since"])}[name]) for name in _COLUMNS)]
+        for each in found
+    ]
+    header = ["SESSION", *map(str.upper, _COLUMNS)]
     return Answer({"sessions": found}, table(header, rows, screen.style, "no session is open"))
 
 

@@ -45,6 +45,7 @@ def _stubs(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
 
 async def _write_stubs(server: Server, screen: Screen, options: argparse.Namespace) -> Answer:
     async with client_for(server, options, screen) as client:
+        options.is_connected = True
         offer = await _offer(client, server, options.name)
     source = stubs_for(offer)
     raw = {"tools": len(offer.tools), "file": options.output}

@@ -140,6 +140,7 @@ class Host(Observer):
             "version": __version__,
             "server": self.client.target,
             "since": self._since,
+            "folder": os.getcwd(),
             "callers": sum(caller.joined for caller in self.callers),
             "process": os.getpid(),
         }

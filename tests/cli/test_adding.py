@@ -203,7 +203,7 @@ def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> 
         assert "s3cret" not in session.shown
         with terminal("tools", path) as session:
             assert session.end() == 0
-        assert "agreed" not in session.shown
+        assert "not agreed" not in session.shown
         shown = shown_by(capsys, path)
         assert (shown["argv"], shown["env"]["KEY"]) == (["12"], "s3cret")
         described = {**described, "version": "2.0.0"}

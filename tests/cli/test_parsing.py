@@ -187,6 +187,8 @@ async def test_a_tool_is_named_with_its_server_in_the_shell() -> None:
         assert [each.rstrip() for each in world.shell.complete("demo__count t", 13)] == ["to="]
 
     async with in_shell(answers={"tools/list": {"tools": [{"name": "read"}]}}) as world:
-        code, text = await world.fail("read a=1 b=2")
+        code, text = await world.fail("read a b")
         assert code == 2
         assert "call read …" in text
+        code, text = await world.fail("read a=1 b=2")
+        assert "tools/call 'read'" in text

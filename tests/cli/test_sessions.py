@@ -396,9 +396,20 @@ def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
 
 def test_all_configured_servers_are_opened(commands: Commands) -> None:
     """F-SHOW-12: one session each."""
-    servers = {name: {"command": sys.executable, "args": [SERVER]} for name in ("one", "two")}
+    servers: dict[str, object] = {
+        name: {"command": sys.executable, "args": [SERVER]} for name in ("one", "two")
+    }
+    servers["gone"] = {"command": "no-such-command-here"}
     (commands.runtime / "servers.json").write_text(json.dumps({"mcpServers": servers}))
-    assert commands.said("open", "--all", "--config", "servers.json") == "@one\n@two"
+    code, out, errors = commands.run("open", "--all", "--config", "servers.json")
+    assert (code, sorted(out.split())) == (3, ["@one", "@two"])
+    assert errors.splitlines() == [
+        "gone: no such command",
+        "what to do about it: mcpclient doctor gone",
+    ]
+    rows = commands.said("sessions").splitlines()
+    assert rows[0].split() == ["SESSION", "SERVER", "AGE", "FOLDER", "CALLERS", "PROCESS"]
+    assert all(str(Path.cwd()) in row or str(commands.runtime) in row for row in rows[1:])
     assert commands.said("call", "@two", "add") == "1"
     assert commands.said("close", "--all") == "closed @one\nclosed @two"
 

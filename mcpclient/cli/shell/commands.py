@@ -290,6 +290,7 @@ async def _wait(session: Session, words: Sequence[Word]) -> Answer:
     return job.task.result()
 
 
+@_builtin("exit", "end the shell")
 @_builtin("quit", "end the shell; so does Ctrl-D")
 async def _quit(session: Session, words: Sequence[Word]) -> Answer:
     session.is_over = True

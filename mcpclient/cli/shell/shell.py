@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,10 @@ _CANCELLED = Answer(text="cancelled", exit_code=CANCELLED)
 
 # The wait for suggestions of a server while the user types, in seconds.
 _SUGGESTION_SECONDS = 2.0
+
+
+def _are_arguments(words: Sequence[Word]) -> bool:
+    return bool(words) and all(re.match(r"[^\W\d][\w.-]*:?=(?!=)", word.typed) for word in words)
 
 
 class Shell:
@@ -107,6 +112,8 @@ class Shell:
                 raise UsageError(f"nothing may follow {name}; put a name with spaces in quotes")
             return part_of(follow_path(session.last_result, parse_path(name)))
         command = COMMANDS.get(name)
+        if command is not None and session.known_tool(name) is not None and _are_arguments(rest):
+            command = None  # the tool of this name is meant
         if command is not None:
             try:
                 command.check(rest)
@@ -266,6 +273,8 @@ class Shell:
             self._screen.say_safely(outcome.text)
         else:
             self._screen.show(outcome.text)
+        for note in outcome.notes:
+            self._screen.say(note)
 
 
 def history_file() -> Path:
