@@ -163,7 +163,7 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
 
 
 def _doctored(failed: Sequence[str]) -> list[str]:
-    """Return the line that says how to see what a failed server needs."""
+    """Return the line that names the doctor for the first of the failed servers."""
     return [f"what to do about it: mcpclient doctor {shlex.quote(failed[0])}"] if failed else []
 
 

@@ -10,13 +10,14 @@ import os
 import shlex
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import datetime
 from importlib import import_module
 from typing import Any
 
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net import session_sockets as sockets
+from ..net.clocks import seconds_since_epoch
 from ..net.session_forks import start_helper
 from ..net.session_front import is_session_name
 from ..net.session_sockets import Place
@@ -194,8 +195,8 @@ def _shown(state: Mapping[str, Any]) -> dict[str, Any]:
 
 def _age(since: str) -> str:
     """Return the time since then in its largest unit."""
-    began = datetime.fromisoformat(since.replace("Z", "+00:00"))
-    seconds = int((datetime.now(timezone.utc) - began).total_seconds())
+    began = datetime.fromisoformat(since.replace("Z", "+00:00")).timestamp()
+    seconds = int(seconds_since_epoch() - began)
     size, unit = next(pair for pair in _UNITS if seconds >= pair[0] or pair[0] == 1)
     return f"{seconds // size} {unit}"
 
