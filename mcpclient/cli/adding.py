@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
+from ..client.connection.targets import derive_name
 from ..config.reading import MAX_FILE_SIZE, DocumentError, read_document
 from ..config.writing import add_server, remove_server
 from ..entries.applications import kind_of, project_of
@@ -20,14 +23,15 @@ from ..net.files import read_file
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
 from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated
-from .configured import load
+from .commands import FAILED
+from .configured import ask_line, load, says_yes, show_sheet
 from .layout import one_line
 from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import writing
 from .screen import Screen
+from .taking_over import OURS, Taken, taken_from
 
-# The applications whose files may have entries that only this library reads.
-_OURS = ("mcpclient", "claude-code")
+_EXAMPLE = "API_TOKEN"
 _WHICH_FILE = either(
     choice("--scope", ("project", "user"), "this project's .mcp.json (the default), or the user's"),
     option("--config", "FILE", "another file, of any application"),
@@ -45,50 +49,146 @@ def file_named(options: argparse.Namespace) -> str:
 
 @LocalCommand(
     "add",
-    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...] | [NAME] FILE",
+    usage="[OPTION ...] NAME [URL | -- SERVER-COMMAND ...] | [NAME] FILE | "
+    "[NAME] SERVER@APPLICATION | --all @APPLICATION",
     options=(
         _WHICH_FILE,
         ENV,
         HEADER,
+        option("--bearer-env", "VARIABLE", "environment variable that holds the token of a URL"),
         option("--transport", "NAME", "http or sse, for a URL"),
         repeated("--set", "NAME=VALUE", "value that FILE asks for", type=pair("=", "--set")),
         option("--kind", "KIND", "of server.json: npm, pypi, oci, nuget, mcpb or remote"),
+        flag("--all", "all servers of another application, or of FILE"),
         flag("--replace", "replace an entry of this name"),
     ),
     takes_command=True,
     details=(
         "A value such as '${TOKEN}' is expanded when the server connects, so that the file holds "
         "no secret.\n\n"
-        "FILE is a bundle (.mcpb) or a server.json of a registry: mcpclient help bundles.\n\n"
+        "FILE is a bundle (.mcpb) or a server.json of a registry (mcpclient help bundles), or the "
+        "file of another application, such as ~/.cursor/mcp.json. Servers of other applications "
+        "are taken over with all that they need: mcpclient servers --found lists them. Without "
+        "any word, add asks.\n\n"
         "examples:\n"
         "  mcpclient add docs https://example.com/mcp\n"
         "  mcpclient add files --scope user -- npx -y my-server /tmp\n"
-        "  mcpclient add api https://example.com/mcp --header 'X-Key: ${API_KEY}'\n"
-        "  mcpclient add weather.mcpb --set 'api_key=${API_KEY}'"
+        "  mcpclient add api https://example.com/mcp --bearer-env API_TOKEN\n"
+        "  mcpclient add weather.mcpb --set 'api_key=${API_KEY}'\n"
+        "  mcpclient add --scope user clock@cursor"
     ),
 )
-async def _add(screen: Screen, options: argparse.Namespace) -> Answer:
+def _add(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
+    if not options.words and options.server_command is None:
+        _ask_for_words(options)
     words: Sequence[str] = options.words
-    if not words:
+    name, *target = words or [""]
+    last = words[-1] if len(words) in (1, 2) and options.server_command is None else ""
+    taken = taken_from(last)
+    if taken is not None:
+        answer = _taken_over(taken, name if target else "", last, screen, options)
+    elif options.all:
+        raise UsageError("add --all takes an application, such as @cursor, or its file")
+    elif not name:
         raise UsageError("add needs a name for the server")
-    name, *target = words
+    else:
+        answer = _added(name, target, last, options)
+
+    async def answered() -> Answer:
+        return answer
+
+    return answered()
+
+
+def _ask_for_words(options: argparse.Namespace) -> None:
+    """Ask for the server, its name, its file and its token. Raises `UsageError`."""
+    if not Terminal().is_interactive:
+        raise UsageError("add needs a name for the server")
+    given = ask_line("URL of the server, or its command: ")
+    is_url = "://" in given
+    try:
+        words = [given] if is_url else shlex.split(given)
+    except ValueError as error:
+        raise UsageError(f"{given!r}: {error}") from None
+    if not words:
+        raise UsageError("add needs a URL, or the command that starts the server")
+    usual = derive_name(given if is_url else words)
+    name = ask_line(f"Name [{usual}]: ") or usual
+    if is_url and not options.bearer_env:
+        options.bearer_env = ask_line("Variable that holds its token []: ") or None
+    if options.config is None and says_yes("For you, not for this project?"):
+        options.scope = "user"
+    options.words = [name, *([given] if is_url else [])]
+    options.server_command = None if is_url else words
+
+
+def _added(name: str, target: Sequence[str], last: str, options: argparse.Namespace) -> Answer:
     path = file_named(options)
-    file = words[-1] if len(words) <= 2 and options.server_command is None else ""
-    is_file = is_bundle(file) or file.lower().endswith(".json")
-    found = _in_file(file, path, options) if is_file else None
+    is_file = is_bundle(last) or last.lower().endswith(".json")
+    found = _in_file(last, path, options) if is_file else None
     if found is not None:
         name, entry = name if target else found.name, found.entry
     else:
         entry = _entry(target, options)
     with writing(path):
         add_server(path, name, entry, replace=options.replace)
-        if found is not None:
-            return _added_from_file(name, path, found.left_out)
-        if options.config is None and Terminal().is_interactive:
-            server = load(None).servers.get(name)
-            if server is not None and server.state == "needs_approval":
-                Approvals().approve(server)  # the user has just written its entry
+        _agree_to(name, options)
+    if found is not None:
+        return _added_from_file(name, path, found.left_out)
     return Answer({"added": name, "file": path}, f"added {one_line(name)} to {one_line(path)}")
+
+
+def _agree_to(name: str, options: argparse.Namespace) -> None:
+    """Store that the user agrees to an entry that they have just written on a terminal."""
+    if options.config is None and Terminal().is_interactive:
+        server = load(None).servers.get(name)
+        if server is not None and server.state == "needs_approval":
+            Approvals().approve(server)
+
+
+def _taken_over(
+    taken: Sequence[Taken], name: str, word: str, screen: Screen, options: argparse.Namespace
+) -> Answer:
+    """Add servers of another application, to which the user agrees before that."""
+    if len(taken) > 1 and (name or not options.all):
+        names = ", ".join(each.name for each in taken)
+        raise UsageError(f"{word} has several servers: {names}").advise(
+            "Add all of them with --all, or one by its name, such as NAME@cursor."
+        )
+    if dict(options.env) or dict(options.header) or options.bearer_env:
+        raise UsageError("--env, --header and --bearer-env are for a server that is added by name")
+    path = file_named(options)
+    is_ours = kind_of(path).application in OURS
+    if not is_ours and any("inputs" in each.entry for each in taken):
+        raise UsageError(f"{path} is another application's, which could not read the inputs")
+    if Terminal().is_interactive:
+        for each in taken:
+            show_sheet(each.server, Terminal())
+        if not says_yes(f"Add to {one_line(path)}, and connect from now on?"):
+            return Answer({"added": []}, "nothing was added", exit_code=FAILED)
+    elif options.scope == "user" and any(each.server.state == "needs_approval" for each in taken):
+        raise UsageError(f"you have not agreed to {word} yet").advise(
+            "Run this on a terminal to be asked; entries in the user's file start without asking."
+        )
+    added = []
+    for each in taken:
+        own = name or each.name
+        try:
+            with writing(path):
+                add_server(path, own, each.entry, replace=options.replace)
+                _agree_to(own, options)
+        except UsageError as error:
+            if len(taken) == 1:
+                raise
+            screen.say(f"{own} is not added: {error}")
+            continue
+        added.append(own)
+        if options.scope != "user" and each.secrets():
+            fields = ", ".join(each.secrets())
+            screen.say(f"{own}: {fields}: written as it is; do not commit {path}")
+    text = f"added {', '.join(map(one_line, added))} to {one_line(path)}" if added else ""
+    code = 0 if len(added) == len(taken) else FAILED
+    return Answer({"added": added, "file": path}, text, exit_code=code)
 
 
 def _in_file(file: str, path: str, options: argparse.Namespace) -> FoundEntry:
@@ -112,7 +212,7 @@ def _in_file(file: str, path: str, options: argparse.Namespace) -> FoundEntry:
     if env:
         found.entry["env"] = {**found.entry.get("env", {}), **env}
     kind = kind_of(path)
-    if kind.application not in _OURS and not found.entry.keys().isdisjoint(("bundle", "inputs")):
+    if kind.application not in OURS and not found.entry.keys().isdisjoint(("bundle", "inputs")):
         message = f"{kind.application}, whose file {path} is, could not read this entry"
         hint = "Leave out --config; of a server.json, give each value with --set."
         raise UsageError(message).advise(hint)
@@ -134,6 +234,11 @@ def _added_from_file(name: str, path: str, left_out: Sequence[str]) -> Answer:
 
 def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     env, headers = dict(options.env), dict(options.header)
+    if options.bearer_env is not None:
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", options.bearer_env):
+            hint = f"Set a variable to the token, and give its name: --bearer-env {_EXAMPLE}"
+            raise UsageError("--bearer-env takes the name of a variable").advise(hint)
+        headers["Authorization"] = f"Bearer ${{{options.bearer_env}}}"
     if options.server_command is None and len(words) == 1 and "://" in words[0]:
         if not words[0].lower().startswith(URL_SCHEMES):
             raise UsageError(f"not the URL of a server: {words[0]!r}")
@@ -145,7 +250,7 @@ def _entry(words: Sequence[str], options: argparse.Namespace) -> dict[str, Any]:
     if not command:
         raise UsageError("add needs a URL, or the command that starts the server after --")
     if headers or options.transport:
-        raise UsageError("--header and --transport need a URL")
+        raise UsageError("--header, --bearer-env and --transport need a URL")
     entry: dict[str, Any] = {"command": command[0], "args": command[1:]}
     return {**entry, **({"env": env} if env else {})}
 

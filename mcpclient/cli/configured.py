@@ -187,7 +187,8 @@ def says_yes(question: str) -> bool:
 
 def ask_line(prompt: str) -> str:
     """Ask for a line, which is typed behind the prompt; "" where none comes."""
-    print(prompt, end="", file=sys.stderr, flush=True)
+    shown = fill(escape_line(prompt.rstrip()), columns_of(sys.stderr))
+    print(f"{shown} ", end="", file=sys.stderr, flush=True)
     try:
         return input().strip()
     except EOFError:

@@ -14,8 +14,10 @@ from mcpclient.cli.main import main
 from tests.cli.terminal import terminal
 from tests.entries.bundles.making import manifest, option, python_server, write_bundle
 from tests.entries.bundles.test_registry import KEY, package, server
+from tests.support.subprocesses import TOP
 
 Capture = pytest.CaptureFixture[str]
+DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 OPTIONS = {"key": option("string", sensitive=True, required=True), "most": option("number")}
 SERVER = python_server(
     "${user_config.most}", command=sys.executable, env={"KEY": "${user_config.key}"}
@@ -210,3 +212,153 @@ def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> 
         write_bundle(project / "x.mcpb", described)
     (file,) = Path(project.parent, "home").rglob("credentials.json")
     assert file.stat().st_mode & 0o077 == 0
+
+
+# What the files of applications have, and what is written here for it.
+OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
+    "cursor": (
+        "~/.cursor/mcp.json",
+        {"mcpServers": {"a": {"command": "npx", "args": ["-y", "x"], "env": {"B": "${env:C}"}}}},
+        {"command": "npx", "args": ["-y", "x"], "env": {"B": "${env:C}"}},
+    ),
+    "vscode": (
+        ".vscode/mcp.json",
+        {
+            "inputs": [{"id": "k", "type": "promptString"}, {"id": "other", "type": "command"}],
+            "servers": {"a": {"command": "./a.sh", "args": ["${input:k}"]}},
+        },
+        {
+            "command": "{base}/a.sh",
+            "args": ["${input:k}"],
+            "inputs": [{"id": "k", "type": "promptString"}],
+        },
+    ),
+    "gemini": (
+        ".gemini/settings.json",
+        {"mcpServers": {"a": {"httpUrl": "https://h/$PART/mcp", "timeout": 5000}}},
+        {"type": "http", "url": "https://h/${PART}/mcp", "tool_timeout_sec": 5.0},
+    ),
+    "opencode": (
+        "opencode.json",
+        {"mcp": {"a": {"type": "local", "command": ["x", "y"], "environment": {"B": "c"}}}},
+        {"command": "x", "args": ["y"], "env": {"B": "c"}},
+    ),
+}
+
+
+def write_other(application: str) -> Path:
+    file, content, _ = OTHERS[application]
+    path = Path(os.path.expanduser(file)).absolute()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize("application", OTHERS)
+def test_a_server_of_another_application_is_taken_over(application: str, capsys: Capture) -> None:
+    """F-SHOW-23: by its name there, by the file, or all of them; it means the same here."""
+    path, expected = write_other(application), OTHERS[application][2]
+    base = str(path.parent.parent)
+    whole = json.loads(json.dumps(expected).replace("{base}", base))
+    run(capsys, "add", f"a@{application}")
+    run(capsys, "add", "b", f"a@{application}")
+    run(capsys, "add", "--all", f"@{application}", "--replace")
+    run(capsys, "add", "c", str(path))
+    assert written() == dict.fromkeys("abc", whole)
+    assert "needs approval" in run(capsys, "tools", "a", code=2)[1]
+
+
+def test_what_is_taken_over_by_a_user_needs_agreement(capsys: Capture) -> None:
+    """F-SHOW-23: the user's own file asks nobody afterwards; secrets of others are told."""
+    path = write_other("cursor")
+    assert (
+        "you have not agreed to a@cursor"
+        in run(capsys, "add", "--scope", "user", "a@cursor", code=2)[1]
+    )
+    entry = {"url": "https://h/mcp", "headers": {"Authorization": "Bearer s3cret"}}
+    path.write_text(json.dumps({"mcpServers": {"a": entry, "b": {"command": "x"}}}))
+    assert (
+        "headers Authorization: written as it is; do not commit"
+        in run(capsys, "add", "a@cursor")[1]
+    )
+    assert "has several servers: a, b" in run(capsys, "add", "@cursor", code=2)[1]
+    out, errors = run(capsys, "add", "--all", "@cursor", code=1)
+    assert (out.startswith("added b to"), "a is not added: there is a server" in errors) == (1, 1)
+    assert "there is no server 'c'; there are a, b" in run(capsys, "add", "c@cursor", code=2)[1]
+    assert "there is no file of zed" in run(capsys, "add", "c@zed", code=2)[1]
+    assert "takes an application" in run(capsys, "add", "--all", "x", "y", code=2)[1]
+
+
+@pytest.mark.needs_posix
+def test_on_a_terminal_it_is_shown_before_it_is_written(project: Path) -> None:
+    """F-SHOW-23: agreed to once, and its inputs are asked for where it is used."""
+    write_other("vscode")
+    (project / "a.sh").write_text(f"#!/bin/sh\nexec {sys.executable} {DEMO}\n")
+    (project / "a.sh").chmod(0o755)
+    with terminal("add", "a@vscode") as session:
+        session.wait_for("input k")
+        session.reply("[y/N]", "n\n")
+        assert session.end() == 1
+    assert not Path(".mcp.json").exists()
+    with terminal("add", "a@vscode") as session:
+        session.reply("[y/N]", "y\n")
+        assert session.end() == 0
+    for name in ("a", "a@vscode"):
+        with terminal("tools", name) as session:
+            if "@" in name:
+                session.reply("[y/N]", "y\n")
+            session.reply("k:", "v\n")
+            session.wait_for("echo")
+            assert session.end() == 0
+        assert ("[y/N]" in session.shown) == ("@" in name)
+
+
+@pytest.mark.needs_posix
+def test_add_alone_asks(capsys: Capture) -> None:
+    """F-SHOW-23: for the server, its name, its token and its file."""
+    with terminal("add") as session:
+        session.reply("or its command:", "https://h.example/mcp\n")
+        session.reply("Name [h]:", "docs\n")
+        session.reply("its token []:", "DOCS_TOKEN\n")
+        session.reply("[y/N]", "\n")
+        assert session.end() == 0
+    assert written()["docs"]["headers"] == {"Authorization": "Bearer ${DOCS_TOKEN}"}
+    with terminal("add") as session:
+        session.reply("or its command:", "npx -y 'a b'\n")
+        session.reply("Name [", "\n")
+        session.reply("[y/N]", "y\n")
+        assert session.end() == 0
+    (entry,) = json.loads(run(capsys, "servers", "--no-connect", "--json")[0])["servers"][1:] or [
+        {}
+    ]
+    assert entry
+
+
+@pytest.mark.needs_posix
+def test_a_bundle_that_is_added_on_a_terminal_is_agreed_to(project: Path) -> None:
+    """F-MANY-18: it is shown, and its first use does not ask again."""
+    write_bundle(project / "x.mcpb", manifest(server=python_server(command=sys.executable)))
+    with terminal("add", "x.mcpb") as session:
+        session.wait_for("it would start with")
+        assert session.end() == 0
+    with terminal("tools", "bundled") as session:
+        session.wait_for("show")
+        assert session.end() == 0
+    assert "[y/N]" not in session.shown
+
+
+def test_a_bundle_without_a_terminal_names_the_file_to_vouch_for(
+    capsys: Capture, project: Path
+) -> None:
+    """F-MANY-18"""
+    path = write_bundle(project / "x.mcpb", manifest(server=python_server(command=sys.executable)))
+    assert "x --config x.mcpb" in run(capsys, "tools", "x.mcpb", code=2)[1]
+    assert main(["tools", "x", "--config", path]) == 0
+
+
+def test_a_token_is_named_by_its_variable(capsys: Capture) -> None:
+    """F-SHOW-23: no file holds it."""
+    run(capsys, "add", "a", "https://h/mcp", "--bearer-env", "API_TOKEN")
+    assert written()["a"]["headers"] == {"Authorization": "Bearer ${API_TOKEN}"}
+    for words in (["https://h/mcp", "--bearer-env", "sk-1"], ["--bearer-env", "A", "--", "x"]):
+        assert "--bearer-env" in run(capsys, "add", "b", *words, code=2)[1]
