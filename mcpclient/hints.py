@@ -26,7 +26,9 @@ PYTHON: Speech = {
     "call_schema": "Compare the arguments with client.tools[NAME].input_schema.",
     "connect": "Connect first: async with mcpclient.connect(…) as client.",
     "credentials": "Give auth= with credentials that are allowed to do this.",
-    "grant": "sandbox=Sandbox(network=True, read=[…], write=[…])",
+    "grant_network": "Grant it with Sandbox(network=True).",
+    "grant_read": "Grant it with Sandbox(read=['{0}']).",
+    "grant_write": "Grant it with Sandbox(write=['{0}']).",
     "handlers": "Give connect() the handler for it: elicitation=, sampling= or roots=.",
     "identify": "Give auth=: a token as a string, or mcpclient.OAuth() for a login in the browser.",
     "log_in": "Log in again, with auth=mcpclient.OAuth().",
@@ -56,7 +58,9 @@ SHELL: Speech = {
     "credentials": (
         "Log in with another account, or give a token that may do this: --bearer TOKEN"
     ),
-    "grant": "--allow-network, --allow-read or --allow-write",
+    "grant_network": "Grant it with --allow-network.",
+    "grant_read": "Grant it with --allow-read '{0}'.",
+    "grant_write": "Grant it with --allow-write '{0}'.",
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
     "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
     "log_in": "Log in again: mcpclient auth login URL",
@@ -229,8 +233,8 @@ _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
 # Hints by a pattern in the server's stderr or its other output; {0}: the pattern's first group. A
 # server chooses that text, so no pattern may take time that is quadratic in its length.
 _BY_STDERR = {
-    r"\[mcpclient sandbox\] .*the right it needs is '(\w+)'": (
-        "The sandbox lacks the right {0}; grant it with {grant}."
+    r"\[mcpclient sandbox\] the server was ended: (.*)": (
+        "Raise that limit of its sandbox, or find out why it needs more: {0}."
     ),
     r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file": _CRLF_NAMED,
     r"(?<![\w./-])([\w./-]+)(?:\^M|\\r|\r): bad interpreter": _CRLF_NAMED,

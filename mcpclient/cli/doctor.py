@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import re
-import shlex
 from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
 from functools import partial
@@ -244,10 +243,9 @@ def _sandbox_check(server: Server) -> Iterator[Check]:
         return
     from ..sandbox.rights import Sandbox
 
-    needed = Sandbox.for_command(command)
-    words = ["--sandbox", *(f"--allow-write {shlex.quote(str(path))}" for path in needed.write)]
-    words += ["--allow-network"] if needed.network else []
-    said = f"none; it is likely to run with {' '.join(words)}"
+    env, directory = server.options.get("env") or {}, server.options.get("cwd") or "."
+    needed = Sandbox.for_command(command, env, os.fspath(directory))
+    said = f"none; it is likely to run with {' '.join(['--sandbox', *needed.as_options()])}"
     yield Check("sandbox", "skipped", escape_line(said))
 
 

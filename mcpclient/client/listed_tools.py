@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..errors import ClientClosed, McpError, ProtocolViolation, UsageError
+from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
 from ..net.clocks import steady_seconds
 from ..protocol.tasks import task_support_of
@@ -30,9 +29,6 @@ _NAMED = 3
 _MAX_WASTED = 0.5
 _HURRY = 0.01
 
-# Lines of sandbox/launcher.py.
-_DENIED = r"\[mcpclient sandbox\] (.+; the right it needs is '\w+')"
-
 
 class ListedTools(Observer):
     """The tools that the caller has listed.
@@ -43,23 +39,16 @@ class ListedTools(Observer):
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
     cost. ``are_stale``: whether there has been no list since a change. ``only_tasks``: the names of
     those that can be called as a task only: no other call can succeed. ``secret_schemas``: the
-    input schemas of those with arguments that they mark as secret. ``stderr_of_sandbox``: returns
-    the end of the stderr of a server in a sandbox, which reports the denials.
+    input schemas of those with arguments that they mark as secret.
     """
 
-    def __init__(
-        self,
-        mode: str = "warn",
-        limits: SchemaLimits | None = None,
-        stderr_of_sandbox: Callable[[], str] | None = None,
-    ) -> None:
+    def __init__(self, mode: str = "warn", limits: SchemaLimits | None = None) -> None:
         if mode not in MODES:
             raise UsageError(f'validate is "warn", "strict" or "off", not {mode!r}')
         if mode == "strict":
             from ..protocol import schema  # noqa: F401 - else a copy without it fails after the call
         self._mode = mode
         self._limits = limits
-        self._stderr_of_sandbox = stderr_of_sandbox
         self._definitions: dict[str, Tool] = {}
         self.only_tasks: frozenset[str] = frozenset()
         self.secret_schemas: dict[str, Any] = {}
@@ -128,10 +117,6 @@ class ListedTools(Observer):
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
-        if self._stderr_of_sandbox is not None and result.is_error:
-            with suppress(ClientClosed):  # the client may be closed since the result came
-                denied = re.findall(_DENIED, self._stderr_of_sandbox())
-                result.warnings += [f"the sandbox: {each}" for each in dict.fromkeys(denied)]
         if tool not in self._schemas or result.is_error:
             return
         try:

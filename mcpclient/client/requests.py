@@ -64,12 +64,15 @@ class Requests:
     def __init__(self, connection: Connection) -> None:
         options = connection.options
         self._connection = connection
-        denied = (lambda: connection.session.transport.stderr_tail) if options.sandbox else None
-        self._listed = ListedTools(options.validate, options.schema_limits, denied)
+        self._listed = ListedTools(options.validate, options.schema_limits)
         connection.observers.append(self._listed)
         self._around: tuple[Around, ...] = options.around
         if options.hooks.watches_calls:
             self._around += (options.hooks.around,)
+        if options.sandbox:
+            from .events.around import name_denials
+
+            self._around += (partial(name_denials, lambda: connection.session.transport.denials),)
         self._is_wrapped = bool(self._around or connection.audit)
         self._subscriptions: dict[str, Subscription] = {}
         cached = ClientCache(connection) if options.cache else None

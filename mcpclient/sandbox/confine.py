@@ -1,6 +1,6 @@
 """The command that confines and runs a server, on each platform.
 
-Linux: a launcher with Landlock and seccomp; where the kernel lacks what they need, ``bwrap`` if it
+Linux: a launcher with Landlock and seccomp; where the kernel is too old for them, ``bwrap`` if it
 is installed. macOS: ``sandbox-exec`` with a profile. Without any of these, a confined server is
 started only with ``best_effort``.
 """
@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 from ..errors import SandboxUnavailable, UsageError
 from ..framing.logs import logger_for
-from .rights import DEVICES, Sandbox, program_files, system_files
+from .files import DEVICES, program_files, system_files
+from .rights import Sandbox
 from .syscall_filter import BROKERED, MACHINES, syscall_filter
 
 try:

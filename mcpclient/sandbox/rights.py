@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..errors import UsageError
+from .files import given_paths, is_script, to_grant
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"([0-9]+) ?([KMG]?)(?:i?B)?")
-
-DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
-"""Devices that every program may use."""
-
-SYSTEM_FOLDERS = (
-    *("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"),
-    *("/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/loadavg", "/proc/uptime"),
-    *("/proc/version", "/proc/filesystems", "/proc/sys", "/sys/devices/system/cpu"),
-    "/sys/fs/cgroup",
-    *(
-        f"/etc/{name}"
-        for name in (
-            *("alternatives", "ca-certificates", "ca-certificates.conf", "crypto-policies"),
-            *("debian_version", "fonts", "gai.conf", "gitconfig", "group", "host.conf", "hostname"),
-            *("hosts", "inputrc", "java*", "ld.so.cache", "ld.so.conf", "ld.so.conf.d"),
-            *("locale.alias", "locale.conf", "localtime", "magic", "mime.types", "nsswitch.conf"),
-            *("os-release", "passwd", "pki/ca-trust", "pki/tls/certs", "pki/tls/cert.pem"),
-            *("pki/tls/openssl.cnf", "protocols", "python3*", "resolv.conf", "services", "shells"),
-            *("ssl/certs", "ssl/cert.pem", "ssl/openssl.cnf", "terminfo", "timezone"),
-        )
-    ),
-)
-"""Patterns of the files that system programs read, without keys and passwords."""
-
-# Variables of the server's environment that name files with certificates.
-_CERTIFICATES = (
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
-    "NODE_EXTRA_CA_CERTS",
-)
-_SCRIPT = re.compile(r"\.(?:py|pyz|js|mjs|cjs|ts|mts|jar|rb|php|pl|sh|wasm)\Z")
-# Where an interpreter's prefix has its own files; share/ may hold the user's data and keys.
-_PREFIX_PARTS = ("bin", "lib", "lib64", "libexec", "include", "pyvenv.cfg")
-_MAX_SHEBANGS = 3
 
 # Folders that package runners write to; they need the network, too, for downloads.
 _RUNNERS = {
@@ -59,6 +25,9 @@ _RUNNERS = {
     **dict.fromkeys(("pipx",), ("~/.local/share/pipx", "~/.cache/pipx", "~/.local/pipx")),
     **dict.fromkeys(("deno",), ("~/.cache/deno",)),
 }
+
+# Variables of a server that reaches a service.
+_REMOTE = re.compile(r"TOKEN|KEY|SECRET|PASSWORD|URL|URI|HOST|ENDPOINT|PROXY")
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,20 +104,37 @@ class Sandbox:
         return sandbox
 
     @classmethod
-    def for_command(cls, command: Sequence[str]) -> Sandbox:
+    def for_command(
+        cls, command: Sequence[str], env: Mapping[str, str] | None = None, directory: str = "."
+    ) -> Sandbox:
         """Return the rights that a server is likely to need, by its command; nothing is started.
 
-        Package runners such as npx and uvx get their caches and the network: they download the
-        server at its first start.
+        ``env``: the variables it is given. It gets the folders and files that these and its
+        arguments name, and the network for credentials and addresses. Package runners such as npx
+        and uvx get their caches and the network: they download the server at its first start.
         """
         program = os.path.basename(command[0]).lower().partition(".")[0] if command else ""
-        folders = [path for path in _RUNNERS.get(program, ()) if _is_folder(path)]
-        is_remote = program in _RUNNERS or any("server-fetch" in word for word in command)
-        sandbox = cls(write=folders, network=is_remote)
-        if any("server-git" in word or "server-filesystem" in word for word in command):
-            sandbox |= GIT if any("git" in word for word in command) else FILESYSTEM
-            sandbox |= cls(write=[word for word in command[1:] if _is_folder(word)])
+        sandbox = cls(write=[each for each in _RUNNERS.get(program, ()) if _is_there(each)])
+        for path in given_paths(command, env or {}, os.path.abspath(directory)):
+            right, granted = to_grant(path)
+            sandbox |= cls([granted]) if right == "read" else cls(write=[granted])
+        words = " ".join(command)
+        reaches_services = "://" in words or any(map(_REMOTE.search, env or {}))
+        sandbox |= cls(network=program in _RUNNERS or reaches_services)
+        for name, needs in _SERVERS.items():
+            if re.search(rf"\b{name}\b", words):
+                read = [path for path in needs.read if _is_there(path)]
+                write = () if sandbox.write else needs.write or _own_folder(name, command)
+                sandbox |= cls(read, write, needs.network)
         return sandbox
+
+    def as_options(self) -> list[str]:
+        """Return the options of the command line that grant these files and the network."""
+        return [
+            *(f"--allow-read {shlex.quote(os.fspath(path))}" for path in self.read),
+            *(f"--allow-write {shlex.quote(os.fspath(path))}" for path in self.write),
+            *(["--allow-network"] if self.network else []),
+        ]
 
     def __or__(self, other: Sandbox) -> Sandbox:
         if not isinstance(other, Sandbox):
@@ -194,93 +180,14 @@ def _from_vs_code(options: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def program_files(
-    command: Sequence[str], env: Mapping[str, str], directory: str, executable: str
-) -> list[str]:
-    """Return the files and folders that a command needs to be read, so that it starts at all.
-
-    ``executable``: the path of its program. These are the interpreter's own folders, those of the
-    program or script, and the certificates that its environment names; never the home folder.
-    """
-    home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))
-    found = [env[name] for name in _CERTIFICATES if env.get(name)]
-    programs = [executable]
-    for _ in range(_MAX_SHEBANGS):
-        interpreter = _interpreter_of(programs[-1], env)
-        if interpreter is None:
-            break
-        programs.append(interpreter)
-    for program in programs:
-        for path in _links_of(program):
-            found += _prefix_files(path, home)
-    for word in command[1:]:
-        path = os.path.join(directory, word)
-        if _SCRIPT.search(word) and os.path.isfile(path):
-            found += _folder_of(os.path.realpath(path), home)
-    if "-m" in command[1:-1]:
-        module = command[command.index("-m") + 1].partition(".")[0]
-        found += [f"{directory}/{module}", f"{directory}/{module}.py"]
-    return [path for path in dict.fromkeys(found) if os.path.exists(path)]
+def _own_folder(name: str, command: Sequence[str]) -> list[str]:
+    """Return the folder of its script for a server that keeps its files there."""
+    scripts = [os.path.realpath(word) for word in command[1:] if is_script(word)]
+    return [os.path.dirname(script) for script in scripts if name == "server-memory"]
 
 
-def system_files() -> Iterator[str]:
-    """Yield the files and folders of `SYSTEM_FOLDERS` that are on this machine."""
-    for pattern in SYSTEM_FOLDERS:
-        for path in glob.glob(pattern):
-            yield os.path.realpath(path)  # /etc/resolv.conf leads to /run on many systems
-
-
-def _interpreter_of(program: str, env: Mapping[str, str]) -> str | None:
-    first = _start_of(program).partition("\n")[0]
-    if not first.startswith("#!"):
-        return None
-    words = first[2:].split()
-    if words and os.path.basename(words[0]) == "env":
-        words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    return shutil.which(words[0], path=env.get("PATH", os.defpath)) if words else None
-
-
-def _start_of(path: str) -> str:
-    with suppress(OSError):
-        if os.path.isfile(path):  # opening a pipe would block
-            with open(path, encoding="utf-8", errors="replace") as file:
-                return file.read(4096)
-    return ""
-
-
-def _links_of(program: str) -> Iterator[str]:
-    for _ in range(40):
-        yield program
-        if not os.path.islink(program):
-            break
-        program = os.path.join(os.path.dirname(program), os.readlink(program))
-    yield os.path.realpath(program)
-
-
-def _prefix_files(program: str, home: str) -> list[str]:
-    folder = os.path.dirname(os.path.abspath(program))
-    if os.path.basename(folder) == "shims":  # of pyenv, asdf and the like, which find the program
-        return [os.path.dirname(folder)]
-    if os.path.basename(folder) not in ("bin", "sbin"):
-        return _folder_of(program, home)
-    prefix = os.path.dirname(folder)
-    found = [os.path.join(prefix, part) for part in _PREFIX_PARTS]
-    base = re.search(r"(?m)^home *= *(.+)$", _start_of(os.path.join(prefix, "pyvenv.cfg")))
-    # The interpreter that a virtual environment was made with.
-    return found + ([] if base is None else _prefix_files(f"{base.group(1).strip()}/python", home))
-
-
-def _folder_of(path: str, home: str) -> list[str]:
-    """Return the folder of a program or script; only the file if the folder is too wide."""
-    parts = path.split("/node_modules/")
-    folder = f"{parts[0]}/node_modules" if len(parts) > 1 else os.path.dirname(path)
-    real = os.path.realpath(folder)
-    is_above_home = home == real or home.startswith(real.rstrip("/") + "/")
-    return [path] if is_above_home or real in ("/tmp", "/var/tmp") else [folder]
-
-
-def _is_folder(path: str) -> bool:
-    return os.path.isdir(os.path.expanduser(path))
+def _is_there(path: str | os.PathLike[str]) -> bool:
+    return os.path.exists(os.path.expanduser(path))
 
 
 def _paths(values: object, name: str) -> tuple[str, ...]:
@@ -322,5 +229,15 @@ NAMED_SANDBOXES: Mapping[str, Sandbox] = {
     "python": Sandbox(["."]),
 }
 """Sets of rights that many servers need, ``"."`` being their working directory."""
+
+# What other words in a command need, unless it names folders itself.
+_SERVERS = {
+    "server-git": Sandbox(["~/.gitconfig", "~/.config/git"], ["."]),
+    "server-filesystem": Sandbox(write=["."]),
+    "server-fetch": Sandbox(network=True),
+    "server-memory": Sandbox(),
+    "kubernetes|k8s": Sandbox(["~/.kube"], network=True),
+    "eslint": Sandbox(["."]),
+}
 
 GIT, FILESYSTEM, TIME, FETCH, NODE, PYTHON_VENV = NAMED_SANDBOXES.values()

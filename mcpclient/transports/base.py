@@ -9,12 +9,15 @@ from __future__ import annotations
 import abc
 import enum
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import McpError, ProtocolViolation, ViolationKind
 from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import Message, RequestId, peer_error
 from ..protocol.outgoing import Outgoing
+
+if TYPE_CHECKING:
+    from ..sandbox.denials import Denials
 
 # The most messages in one array. Within the limit of size there could be twenty million, and their
 # delivery blocks the event loop.
@@ -111,6 +114,11 @@ class Transport(abc.ABC):
     def stderr_tail(self) -> str:
         """The end of the server's stderr, where that is known."""
         return ""
+
+    @property
+    def denials(self) -> Denials | None:
+        """The denials of the sandbox in which the server runs; None without one."""
+        return None
 
     @abc.abstractmethod
     async def open(self, receiver: Receiver) -> None:

@@ -20,6 +20,7 @@ from ..net.process.stopping import StopLadder
 from .connected import LineTransport
 
 if TYPE_CHECKING:
+    from ..sandbox.denials import Denials
     from ..sandbox.rights import Sandbox
 
 
@@ -74,6 +75,10 @@ class StdioTransport(LineTransport):
     @property
     def stderr_tail(self) -> str:
         return self._process.stderr_tail if self._process is not None else ""
+
+    @property
+    def denials(self) -> Denials | None:
+        return self._process.denials if self._process is not None else None
 
     @property
     def has_unread(self) -> bool:

@@ -24,7 +24,7 @@ from mcpclient.net.login.storage import FileStore
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.recorder import Recorder
 from mcpclient.net.tls import TlsContexts
-from mcpclient.sandbox import rights
+from mcpclient.sandbox import files
 from mcpclient.testing import cassette, check_tools
 from mcpclient.transports.replaying import read_recording
 from mcpclient.vendoring import manifest
@@ -206,8 +206,8 @@ def test_a_pipe_in_the_place_of_a_program_or_of_a_copied_file(tmp_path: Path) ->
     for name in ("program", "pyvenv.cfg", manifest.MANIFEST):
         os.mkfifo(tmp_path / name)
     (tmp_path / "bin").mkdir()
-    assert rights._interpreter_of(str(tmp_path / "program"), {}) is None
-    assert rights._prefix_files(str(tmp_path / "bin" / "python"), "/nowhere")
+    assert files._interpreter_of(str(tmp_path / "program"), {}) is None
+    assert files._prefix_files(str(tmp_path / "bin" / "python"), "/nowhere")
     assert manifest._digest(tmp_path / "program") == ""
     with pytest.raises(UsageError, match="not a regular file"):
         manifest.read_manifest(tmp_path)

@@ -171,7 +171,7 @@ def test_what_is_required_and_cannot_be_confined_does_not_start(
 ) -> None:
     """F-BOX-1, F-BOX-2: also where the server's own sandbox is content with less."""
     monkeypatch.setattr("mcpclient.sandbox.confine.shortcoming", lambda system: "nothing is here")
-    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr("shutil.which", lambda name, path=None: None)
     server = mcpclient.ServerConfig(
         "s",
         target=[sys.executable, str(folder.script), str(folder.key)],

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox, program_files, system_files
+from mcpclient.sandbox.files import program_files, system_files
+from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox
 
 
 def test_the_default_grants_nothing() -> None:
@@ -79,10 +80,24 @@ def test_a_command_says_what_it_is_likely_to_need(
     assert Sandbox.for_command(["python3", "server.py"]) == Sandbox()
     assert Sandbox.for_command(["python3", "-m", "mcp-server-fetch"]).network
     git = Sandbox.for_command(["mcp-server-git", "--repository", "~/repository"])
-    assert git == NAMED_SANDBOXES["git"] | Sandbox(write=["~/repository"])
-    files = Sandbox.for_command(["mcp-server-filesystem", "~/repository"])
-    assert files == NAMED_SANDBOXES["filesystem"] | Sandbox(write=["~/repository"])
+    repository = str(tmp_path / "repository")
+    assert git == Sandbox(write=[repository])  # without the current folder, which it need not see
+    files = Sandbox.for_command(["mcp-server-filesystem", repository])
+    assert files == Sandbox(write=[repository])
+    assert Sandbox.for_command(["mcp-server-filesystem"]) == NAMED_SANDBOXES["filesystem"]
     assert Sandbox.for_command([]) == Sandbox()
+    sqlite = ["mcp-server-sqlite", "--db-path=~/repository/notes.db"]
+    assert Sandbox.for_command(sqlite) == Sandbox(write=[repository])
+    memory = {"MEMORY_FILE_PATH": f"{repository}/memory.jsonl", "HOME": os.environ["HOME"]}
+    assert Sandbox.for_command(["mcp-server-memory"], memory) == Sandbox(write=[repository])
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text("")
+    assert Sandbox.for_command(["kubernetes-mcp-server"]) == Sandbox(["~/.kube"], network=True)
+    given = Sandbox.for_command(["k9", "--kubeconfig", "~/.kube/config"])
+    assert given == Sandbox([str(tmp_path / ".kube" / "config")])
+    assert Sandbox.for_command(["eslint-mcp"]) == Sandbox(["."])
+    assert Sandbox.for_command(["github-mcp-server"], {"GITHUB_TOKEN": "x"}).network
+    assert Sandbox.for_command(["proxy", "https://example.com/mcp"]).network
 
 
 @pytest.mark.needs_posix

@@ -277,6 +277,8 @@ def explain(error: McpError, server: str, session: Session, options: Options, ro
         command = route.destination
         error.reached = transport.reached
         error.lacks_stdin = isinstance(command, (list, tuple)) and lacks_stdin(command)
+        if transport.denials is not None:
+            transport.denials.advise_start(error)
     elif isinstance(error, PeerError):
         error.target = server
     elif isinstance(error, (ConnectionLost, ProtocolViolation)) and error.kind in _SIGNS_OF_TLS:

@@ -6,15 +6,19 @@ Telemetry, approval and limits are all functions of this form; nothing else wrap
 from __future__ import annotations
 
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Callable, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Callable, Protocol, runtime_checkable
 
-from ...errors import UsageError
+from ...errors import ClientClosed, PeerError, UsageError
 from ...net.futures import TaskLocks, settled
 from ...protocol.types import CallToolResult, Tool
 from .callbacks import Observer
+
+if TYPE_CHECKING:
+    from ...sandbox.denials import Denials
 
 
 @dataclass(frozen=True)
@@ -157,6 +161,26 @@ async def _call_hook(hook: Around, proceed: Proceed, call: Call) -> CallToolResu
             f"the around-hook {hook!r} returned {type(result).__name__}, not a CallToolResult: "
             "return `await proceed(call)`, or mcpclient.refusal(reason)"
         )
+    return result
+
+
+async def name_denials(
+    denials_of: Callable[[], Denials | None], call: Call, proceed: Proceed
+) -> CallToolResult:
+    """Make a call of a server in a sandbox; a failed one names its denials."""
+    try:
+        result = await proceed(call)
+    except PeerError as error:
+        with suppress(ClientClosed):  # it may be closed since the answer came
+            denials = denials_of()
+            if denials is not None:
+                denials.advise(error)
+        raise
+    denials = None
+    with suppress(ClientClosed):
+        denials = denials_of()
+    if denials is not None and result.is_error:
+        result.warnings += [f"the sandbox: {each}" for each in denials.read_failure(result.text)]
     return result
 
 

@@ -18,6 +18,7 @@ from .stderr import StderrTarget, StderrTee
 from .stopping import ExitWatch, ProcessGroup, StopLadder, Stopping, give_up, process_group
 
 if TYPE_CHECKING:
+    from ...sandbox.denials import Denials
     from ...sandbox.rights import Sandbox
 
 _DEFAULT_LADDER = StopLadder()
@@ -72,8 +73,13 @@ async def spawn(
     cannot leave a process behind. The caller must call `stop` or `abort` in the end.
     """
     loop = asyncio.get_running_loop()
-    tee = StderrTee(stderr)
     environment = child_environment(env, inherit_env, os.environ, windows=sys.platform == "win32")
+    denials = None
+    if sandbox is not None:
+        from ...sandbox.denials import Denials
+
+        denials = Denials(sandbox, command, environment, os.fspath(cwd or ""))
+    tee = StderrTee(stderr, denials)
     process = launch(command, environment, cwd, sandbox)
     server = None
     try:
@@ -146,6 +152,11 @@ class ServerProcess:
     def stderr_tail(self) -> str:
         """The last 64 KiB the server wrote to stderr."""
         return self._tee.tail()
+
+    @property
+    def denials(self) -> Denials | None:
+        """The denials of the server's sandbox; None without one."""
+        return self._tee.denials
 
     @property
     def has_unread(self) -> bool:
@@ -257,6 +268,8 @@ class ServerProcess:
 
                 said = without_values(said, self._variables)
             error = ProcessExited(self.command, self.exit_code, said[-_SHOWN_STDERR:])
+            if self._tee.denials is not None:
+                self._tee.denials.advise_start(error)
             self._error = error
             self.paused = False
             try:

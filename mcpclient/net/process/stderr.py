@@ -13,11 +13,14 @@ import select
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, Protocol, Union
+from typing import TYPE_CHECKING, Any, Protocol, Union
 
 from ...errors import UsageError
 from ...framing.escaping import escape_line
 from ...framing.logs import logger_for
+
+if TYPE_CHECKING:
+    from ...sandbox.denials import Denials
 
 _logger = logger_for("mcpclient.process")
 
@@ -47,17 +50,32 @@ StderrTarget = Union[str, logging.Logger, Callable[[str], object], WritableStrea
 class StderrTee:
     """Takes the bytes a server writes to stderr, keeps the last 64 KiB and passes all of them on.
 
-    If a target raises, that is logged once, and it still gets everything that follows. Raises
-    `UsageError` for something that cannot be a target.
+    If a target raises, that is logged once, and it still gets everything that follows.
+    ``denials``: those of the server's sandbox, which are reported below the lines that mention
+    them. Raises `UsageError` for something that cannot be a target.
     """
 
-    def __init__(self, target: StderrTarget) -> None:
+    def __init__(self, target: StderrTarget, denials: Denials | None = None) -> None:
         self._kept = bytearray()
         self._complained = False
         self._pass_on = sink(target)
+        self.denials = denials
+        self._unread = b""
+        if denials is not None:
+            denials.report = lambda line: self._keep(line.encode("utf-8", "replace"))
 
     def write(self, data: bytes) -> None:
         """Handle a chunk; an empty one is the end, which completes a line without a break."""
+        if data and self.denials is not None:
+            self._unread = (self._unread + data)[-_MAX_LINE_LENGTH:]
+            if data.endswith(b"\n"):
+                lines, self._unread = self._unread, b""
+                self._keep(data)
+                self.denials.read(lines.decode("utf-8", "replace"))
+                return
+        self._keep(data)
+
+    def _keep(self, data: bytes) -> None:
         self._kept += data
         if len(self._kept) > 2 * _KEPT:
             del self._kept[:-_KEPT]
