@@ -32,7 +32,7 @@ from ..protocol.negotiation import (
 from ..transports.backoff import Retries
 from ..transports.base import Transport
 from .host import HostChannel
-from .relayed import Relayed
+from .relayed import Relayed, plain_session
 from .rounds import CARRIERS, Rounds
 from .translation import (
     CAPABILITIES,
@@ -229,16 +229,11 @@ class Bridge(Observer):
             return None
         meta = stateless_meta(params or {})
         version = self._host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
-        connection, session = self._connection, self._connection.session
-        is_plain = (
-            version
-            and self._is_handshake == (meta is None)
-            and not (self._client._is_wrapped or connection.watchers or connection.caps)
-            and not (self._limits.timeout or self._limits.max_timeout)
-            and not session.transport.carries_headers  # such calls may need to be repaired
-            and self._guard(method, params or {}) is None
-        )
-        if not is_plain:
+        is_plain = version and self._is_handshake == (meta is None)
+        if not is_plain or self._limits.timeout or self._limits.max_timeout:
+            return None
+        session = plain_session(self._client, method, params)
+        if session is None:
             return None
         if meta is None:
             self._host.become_ready()

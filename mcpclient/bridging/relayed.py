@@ -6,8 +6,10 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, cast
 
+from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.session import Sent, Session
+from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId, result_of
@@ -19,11 +21,23 @@ if TYPE_CHECKING:
 _NO_LIMITS = RequestOptions(None, None)
 
 
+def plain_session(client: Client, method: str, params: Mapping[str, Any] | None) -> Session | None:
+    """Return the session for a request that needs nothing but to be sent; None for another."""
+    connection = connection_of(client)
+    if not connection.is_open or client._is_wrapped or connection.watchers or connection.caps:
+        return None
+    if connection.guard is not None and connection.guard(method, params or {}) is not None:
+        return None
+    session = connection.session
+    # Calls with headers may need to be repaired.
+    return None if session.transport.carries_headers else session
+
+
 class Relayed:
     """One request under way, in the place of the future that would wait for its response.
 
     The response is written in the same turn of the event loop in which it is read, by ``in_turn``,
-    see `HostChannel.in_turn`.
+    see `HostChannel.in_turn`. ``asked``: the params of the host, where the server gets others.
     """
 
     def __init__(
@@ -32,11 +46,13 @@ class Relayed:
         method: str,
         params: Mapping[str, Any] | None,
         in_turn: Callable[..., None],
+        asked: Mapping[str, Any] | None = None,
     ) -> None:
         self._session = session
         self._in_turn = in_turn
         self._method = method
         self._params = params
+        self._asked = params if asked is None else asked
         self._sent: Sent | None = None
         self._is_done = False
 
@@ -48,7 +64,7 @@ class Relayed:
             self._sent = self._session.begin(self._method, self._params, _NO_LIMITS, waiter=waiter)
         except Exception:  # also of a transport that is not of this library
             self._is_done = True
-            peer.answer(request_id, self._method, self._params)  # it fails there, with its reason
+            peer.answer(request_id, self._method, self._asked)  # it fails there, with its reason
             return
         if self._is_done:  # it was answered at once
             self._session.give_up(self._sent)
@@ -90,7 +106,7 @@ class Relayed:
         self._is_done = True
         self._end()
         if isinstance(error, ConnectionLost) and self._method in REPEATABLE:
-            self._peer.answer(self._id, self._method, self._params)
+            self._peer.answer(self._id, self._method, self._asked)
             return
         self._peer.finished(self._id)
         self._peer.fail(self._id, self._method, error)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from .. import hints
+from ..client.connection.limits import RequestOptions
 from ..config.config import Config, ServerConfig
 from ..errors import McpError, UsageError
 from ..framing.logs import logger_for
@@ -141,6 +142,7 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
         expose="code" if options.code else "search" if options.search else "all",
         wait=options.wait,
         read_only=options.read_only,
+        limits=RequestOptions(options.timeout, options.max_timeout),
         explain=explain,
     )
 

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import IO, Any, Callable, Literal
 
 from ..bridging.host import HostChannel
+from ..bridging.relayed import Relayed
 from ..bridging.translation import (
     CAPABILITIES,
     INFO,
@@ -23,10 +24,12 @@ from ..bridging.translation import (
     stateless_meta,
 )
 from ..client.client import Client
+from ..client.connection.limits import RequestOptions
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
 from ..hints import SHELL, hint_for
+from ..jsonrpc.codec import VerbatimObject, encode_string
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
 from ..manager.machine import UNDER_WAY, Status, StatusChanged, ToolsUpdated
@@ -34,6 +37,7 @@ from ..manager.manager import Manager
 from ..manager.server import Server
 from ..manager.tools import ManagedTool
 from ..net.futures import BackgroundTasks, NextChange
+from ..protocol.negotiation import STATELESS_VERSIONS
 from ..suggestions import there_is_no
 from .changes import SERVERS, Changes
 from .directory import Directory
@@ -48,6 +52,8 @@ _LOOK_EVERY = 1.0
 
 # The most tasks whose server is remembered.
 _MAX_TASKS = 10_000
+
+_NO_LIMITS = RequestOptions(None, None)
 
 Expose = Literal["all", "search", "code"]
 """The tools that the host gets: all, or those that find and call the others."""
@@ -68,6 +74,7 @@ class Gateway:
 
     ``wait``: the most seconds that lists wait for servers that are still starting. ``read_only``:
     only tools of which a trusted server says that they change nothing. ``explain``: see `Explain`.
+    ``limits``: of each request; the host has its own.
     """
 
     def __init__(
@@ -78,6 +85,7 @@ class Gateway:
         wait: float = 1.0,
         read_only: bool = False,
         explain: Explain = explained,
+        limits: RequestOptions = _NO_LIMITS,
     ) -> None:
         if expose not in ("all", "search", "code"):
             raise UsageError(f'expose is "all", "search" or "code", not {expose!r}')
@@ -91,6 +99,7 @@ class Gateway:
         """What the host is able to do, and the params of its ``initialize``."""
         self.changes: Changes = Changes(self)
         self.directory: Directory = Directory(self, manager._catalog.names)
+        self.limits = limits
         self._wait = wait
         self.is_read_only = read_only
         self.explain_for: Explain = explain
@@ -241,10 +250,20 @@ class Gateway:
         if handle is None:
             raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"the gateway has no {method}")
         result = await handle(self, method, given, meta)
-        return result if meta is None else completed(method, result)
+        is_whole = meta is None or isinstance(result, VerbatimObject)
+        return result if is_whole else completed(method, result)
 
-    def relayed(self, method: str, params: Params | None) -> None:
-        """Return None: names have to be looked up."""
+    def relayed(self, method: str, params: Params | None) -> Relayed | None:
+        """Return the call of a tool, where it can be passed on as it is but for its name."""
+        is_special = self._meta_tools or self.is_read_only or any(self.limits[:2])
+        if method != "tools/call" or params is None or is_special:
+            return None
+        meta, name = stateless_meta(params), params.get("name")
+        is_known = self.host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
+        owner = self.manager._catalog.names.owner(name) if isinstance(name, str) else None
+        if not is_known or owner is None or owner[0] not in self.upstreams:
+            return None
+        return self.upstreams[owner[0]].relayed(params, _renamed(params, owner[1]), meta)
 
     def explain(self, error: McpError) -> str:
         """Return the text of an error."""
@@ -302,6 +321,9 @@ class Gateway:
         try:
             if owner is None and server in self.upstreams:  # it may not have listed its tools yet
                 await self.server(server).ready_for(method, name, params.get("arguments"))
+                owner = names.owner(name)
+            elif owner is None:  # or its name says nothing about its server
+                await self._settle()
                 owner = names.owner(name)
             if owner is None:
                 known = there_is_no("tool", name, [tool.name for tool in self.offered()])
@@ -433,7 +455,15 @@ _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[P
 
 
 def _renamed(params: Params, name: str, key: str = "name") -> Params:
-    return {**params, key: name}
+    """Return params with another name; their text is kept where the name comes first in it."""
+    renamed = {**params, key: name}
+    if isinstance(params, VerbatimObject) and key == "name":
+        for beginning in (b'{"name":', b'{"name": '):
+            head = beginning + encode_string(params["name"])
+            if params.text[: len(head)] == head:
+                rest = bytes(params.text[len(head) :])
+                return VerbatimObject(renamed, beginning + encode_string(name) + rest)
+    return renamed
 
 
 async def bridge(

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from ..bridging.relayed import Relayed, plain_session
 from ..bridging.rounds import CARRIERS, Rounds
 from ..bridging.translation import LOG_LEVEL, completed, for_handshake
 from ..client.client import Client
 from ..client.connection.connection import all_pages
-from ..client.connection.limits import RequestOptions
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
 from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
@@ -113,6 +113,24 @@ class Upstream(Observer):
         finally:
             self._tokens.remove(token)
 
+    def relayed(self, asked: Params, params: Params, meta: Params | None) -> Relayed | None:
+        """Return a call that needs no task, if it is one; see `Gateway.relayed`."""
+        server = self._gateway.manager.servers.get(self.name)
+        if server is None or not server.is_connected or _token_of(params) is not None:
+            return None
+        client = server.client
+        if "task" in params or self.offers("extensions"):  # whose tasks have to be remembered
+            return None
+        if connection_of(client).options.limits or self.is_stateless != (meta is not None):
+            return None
+        session = plain_session(client, "tools/call", params)
+        if session is None:
+            return None
+        host = self._gateway.host
+        if meta is None:
+            host.become_ready()
+        return Relayed(session, "tools/call", params, host.in_turn, asked)
+
     async def _send(
         self, method: str, params: Params, subject: str, *, is_raw: bool = False
     ) -> Params:
@@ -122,7 +140,9 @@ class Upstream(Observer):
             client = await server.ready_for(method, subject, params.get("arguments"))
             options = connection_of(client).options
             seconds = options.limits.timeout_of(subject) if options.limits is not None else None
-            limits = RequestOptions(seconds, fresh=True, is_raw=is_raw)
+            limits = self._gateway.limits._replace(fresh=True, is_raw=is_raw)
+            if seconds is not None:
+                limits = limits._replace(timeout=seconds)
             try:
                 result = await client._forward(method, params, limits)
             except McpError as error:

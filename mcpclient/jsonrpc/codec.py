@@ -170,6 +170,17 @@ def _encoded(message: Mapping[str, Any]) -> bytes:
         ) from None
 
 
+def encode_string(text: object) -> bytes:
+    """Return a string as JSON; nothing for any other value, and for lone surrogates."""
+    try:
+        return _encoded_string(text).encode() if isinstance(text, str) else b""
+    except UnicodeEncodeError:
+        return b""
+
+
+_encoded_string = json.encoder.encode_basestring
+
+
 def finite(value: Any) -> Any:
     """Return a value with null for infinities and NaN, as ``JSON.stringify`` writes them.
 

@@ -143,7 +143,8 @@ async def test_servers_of_both_eras_are_one_for_hosts_of_both(is_modern: bool) -
             call = params(name=name, arguments={"text": name})
             result = (await answer_to(host, "tools/call", call))["result"]
             assert result["content"][0]["text"] == name
-            assert ("resultType" in result) == is_modern
+            # That of a server of the host's era is as it was.
+            assert ("resultType" in result) == (is_modern and name == "old__echo")
         listed = (await answer_to(host, "prompts/list", params()))["result"]["prompts"]
         assert [each["name"] for each in listed] == ["old__ask_me", "new_one__ask_me"]
         prompt = (await answer_to(host, "prompts/get", params(name="new_one__ask_me")))["result"]
@@ -160,6 +161,32 @@ async def test_servers_of_both_eras_are_one_for_hosts_of_both(is_modern: bool) -
         assert (await answer_to(host, "x/y", params()))["error"]["code"] == -32601
         for server in (old.server, new.server):
             assert not [each for each in server.messages("tools/call") if "old" in str(each)[:90]]
+
+
+async def test_a_call_and_its_result_keep_their_text() -> None:
+    """F-BRIDGE-2: but for the name of the tool, where it comes first."""
+    odd = '{"n": 1.10, "big": 12345678901234567890123, "e": 1e400}'
+    side = ServerSide(Upstream())
+    async with gateway({"a": side}) as host:
+        await host.initialize()
+        await names(host)
+        for space in ("", " "):
+            side.lines.clear()
+            params = f'{{"name":{space}"a__never", "arguments":{odd}}}'
+            host.write(f'{{"jsonrpc":"2.0","id":"q","method":"tools/call","params":{params}}}')
+            asked = await side.came('"never"')
+            assert params.replace("a__", "").encode() in side.lines[-1]
+            side.say(f'{{"jsonrpc":"2.0","id":{asked["id"]},"result":{odd}}}')
+            while b'"id":"q"' not in (line := await host.line()):
+                pass
+            assert line == f'{{"jsonrpc":"2.0","id":"q","result":{odd}}}'.encode()
+        side.lines.clear()
+        host.write({"id": "q", "method": "tools/call", "params": {"name": "a__never"}})
+        await side.came('"never"')
+        side.lose()
+        while (failed := await host.message()).get("id") != "q":
+            pass
+        assert "it fell over" in failed["error"]["message"]
 
 
 async def test_the_opening_waits_for_no_server_and_a_broken_one_costs_its_tools() -> None:

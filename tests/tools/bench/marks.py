@@ -49,6 +49,8 @@ MARKS = (
     Mark("typescript-bridge", times=1 / 2.5, beside="typescript-direct"),
     Mark("bridge-http", times=3, beside="mcp-remote-http"),
     Mark("bridge-http", times=3, beside="fastmcp-http"),
+    Mark("gateway-http", times=3, beside="fastmcp-http"),
+    Mark("typescript-gateway", times=3, beside="typescript-fastmcp"),
     Mark("stdio-100", times=10, than=OFFICIAL),
     Mark("stdio-100", "cpu", times=1, than=TYPESCRIPT),
     Mark("stdio-batch", times=1.5, than=TYPESCRIPT),

@@ -192,12 +192,28 @@ proxy.run(show_banner=False, log_level="ERROR")
 """
 
 
+_GATEWAY = """
+import asyncio
+import mcpclient
+words = sys.argv[1:]
+servers = {"server": words[1:] if words[0] == "--" else words[0]}
+asyncio.run(mcpclient.bridge(mcpclient.Manager(servers, naming="tool"), wait=20))
+"""
+
+
 def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
     """The command of a stdio server in front of another one; there may be none on this machine."""
     if proxy == "bridge":
         source = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
         source += "from mcpclient.__main__ import main; main()"
         return [sys.executable, "-c", source, "bridge", "--quiet", *server]
+    if proxy == "gateway":
+        return [
+            sys.executable,
+            "-c",
+            f"import sys; sys.path.insert(0, {str(ROOT)!r}){_GATEWAY}",
+            *server,
+        ]
     python = ROOT / ".peers" / "fastmcp" / "bin" / "python"
     if proxy == "fastmcp" and python.exists():
         return [str(python), "-c", _FASTMCP_PROXY, *server]

@@ -50,7 +50,7 @@ class Row:
     fresh_worker: bool = False
     authorized: bool = False
     proxy: str = ""
-    """What stands between as a stdio server: ``bridge``, ``fastmcp`` or ``mcp-remote``."""
+    """The stdio server between: ``bridge``, ``gateway``, ``fastmcp`` or ``mcp-remote``."""
     server: str = ""
     """A server by an official SDK in place of the neutral one, see `processes.SDK_SERVERS`."""
 
@@ -148,6 +148,7 @@ ROWS = (
         Row(f"{proxy}-http", f"HTTP JSON, {through}", "sequence", "json", CALLS, proxy=proxy)
         for proxy, through in (
             ("bridge", "through a bridge"),
+            ("gateway", "through a gateway of one server"),
             ("fastmcp", "through fastmcp's proxy"),
             ("mcp-remote", "through mcp-remote"),
         )
@@ -166,6 +167,7 @@ ROWS = (
         for proxy, through in (
             ("", ""),
             ("bridge", ", through a bridge"),
+            ("gateway", ", through a gateway of one server"),
             ("fastmcp", ", through fastmcp's proxy"),
         )
     ),
