@@ -96,9 +96,10 @@ PARTS: dict[str, Part] = {
         ("cli.", "sessions.", "net.session_front", "net.session_forks", "adapters.limits"),
     ),
     "bridge": Part(
-        "a stdio server in front of other servers",
-        ("bridging.", "gateway.", "jsonrpc.peer", "jsonrpc.verbatim"),
+        "a stdio server in front of another server",
+        ("bridging.", "jsonrpc.peer", "jsonrpc.verbatim"),
     ),
+    "gateway": Part("a stdio server in front of many servers", ("gateway.",)),
     "vendor": Part("making such copies", ("vendoring.copying", "vendoring.parts")),
 }
 

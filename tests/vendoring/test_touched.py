@@ -236,6 +236,20 @@ async def main():
     await serving
 asyncio.run(main())
 """,
+    "gateway": """
+async def main():
+    reads, writes = os.pipe(), os.pipe()
+    os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+    watch()
+    streams = os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0)
+    serving = asyncio.ensure_future(mcpclient.bridge(mcpclient.Manager({}), *streams))
+    has_answered = asyncio.Event()
+    asyncio.get_running_loop().add_reader(writes[0], has_answered.set)
+    await has_answered.wait()
+    os.close(reads[1])
+    await serving
+asyncio.run(main())
+""",
     "telemetry": """
 from mcpclient.telemetry import opentelemetry
 over_stdio(call, around=[opentelemetry()])
