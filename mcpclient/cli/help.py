@@ -1,8 +1,7 @@
 """``mcpclient help`` and ``mcpclient completion``: what the command line says about itself.
 
 The chapters of the guide are Markdown files in ``guide/``. They are package data, so that a zip
-archive or a vendored copy has them as well, and the tests run their examples. The chapter on
-options is made from `ClientOptions`, where editors and `help` find the same lines.
+archive or a vendored copy has them as well, and the tests run their examples.
 
 The scripts for shells run ``mcpclient __complete SHELL LINE``, which completes commands, options
 and servers, and the tools, arguments and values of servers whose tools were listed in this folder.
@@ -19,7 +18,6 @@ from itertools import groupby
 from pkgutil import get_data
 
 from .. import errors
-from ..client.connection import client_options
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
 from ..suggestions import there_are, there_is_no
@@ -31,6 +29,7 @@ from .screen import Screen
 from .shell.words import argument_candidates, typing_at
 
 CHAPTERS = {
+    "ten-minutes": "from nothing to an agent over two servers, step by step",
     "options": "every option of connect, with its type and default",
     "authentication": "tokens, logins, secrets, and what to do about a refusal",
     "servers": "many servers: configuration files, the manager, approval, names",
@@ -54,6 +53,7 @@ CHAPTERS = {
 
 
 _MAX_WIDTH = 96
+_LINK = re.compile(r"\[([^]]+)\]\(([\w-]+)\.md\)")
 _ITEM = re.compile(r"(?:- |\d+\. )")
 _ITEM_BEGINS = re.compile(rf"\n(?={_ITEM.pattern})")
 _CELL = re.compile(r"(?<!\\)\|")
@@ -78,7 +78,8 @@ def _text_for(words: list[str], columns: int | None) -> str:
         unknown = there_is_no("chapter", topic, [*CHAPTERS, *COMMANDS])
         raise UsageError(unknown).advise("See all chapters with: mcpclient help")
     if not more:
-        return re.sub(r"^<!-- \w+ -->\n", "", chapter(topic), flags=re.M).rstrip()
+        text = _LINK.sub(r"\1 (mcpclient help \2)", chapter(topic))
+        return re.sub(r"^<!-- \w+ -->\n", "", text, flags=re.M).rstrip()
     if topic != "errors" or len(more) > 1:
         raise UsageError(f"help {topic} takes no further word: {more[0]!r}")
     return _exit_code(more[0]) if more[0].isdecimal() else _exception(more[0])
@@ -115,23 +116,9 @@ def _exception(name: str) -> str:
 
 def chapter(name: str) -> str:
     """Return the text of a chapter, in Markdown."""
-    if name == "options":
-        return "\n".join(_options())
     text = get_data(__name__, f"guide/{name}.md")
     assert text is not None, "every loader of files and archives has data"
     return text.decode()
-
-
-def _options() -> Iterator[str]:
-    yield "# Options of connect\n"
-    yield "Keyword arguments of `connect`, `Client`, `call`, `list_tools` and `connect_all`."
-    section = ""
-    for option in client_options.described_options():
-        if option.section != section:
-            section = option.section
-            yield f"\n## {section}\n\n| option | type | meaning |\n|---|---|---|"
-        kind = option.type.replace("|", "\\|")
-        yield f"| `{option.name}` | `{kind}` | {option.meaning} |"
 
 
 def laid_out(text: str, columns: int) -> str:

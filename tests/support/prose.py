@@ -1,6 +1,7 @@
 """The code in prose: the blocks of a Markdown text, and how a comment before each has it tested.
 
 - ``<!-- runs -->``: a program, followed by ``<!-- prints -->`` and its output; or a console session
+- ``<!-- steps -->``: the same, run in one folder after the steps before it
 - ``<!-- compiles -->``: a fragment, of which the syntax and the options it names are checked
 - ``<!-- fragment -->``: a fragment, of which the syntax and the names of the library are checked
 - ``<!-- loop -->``: an agent loop, run by the tests of the adapters
@@ -17,6 +18,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 from typing import NamedTuple
 
 import mcpclient
@@ -53,21 +55,21 @@ def blocks_of(markdown: str) -> list[Block]:
     ]
 
 
-def programs_of(blocks: list[Block]) -> list[tuple[str, str]]:
+def programs_of(blocks: list[Block], mark: str = "runs") -> list[tuple[str, str]]:
     """Return the programs, each with what it is said to print."""
     return [
         (block.text, following.text)
         for block, following in zip(blocks, blocks[1:])
-        if block[:2] == ("runs", "python")
+        if block[:2] == (mark, "python")
     ]
 
 
-def sessions_of(blocks: list[Block]) -> list[tuple[list[str], str]]:
+def sessions_of(blocks: list[Block], mark: str = "runs") -> list[tuple[list[str], str]]:
     """Return the commands of console sessions, each with what it is said to print."""
     entries = [
         entry.partition("\n")
         for block in blocks
-        if block[:2] == ("runs", "console")
+        if block[:2] == (mark, "console")
         for entry in re.split(r"^\$ ", block.text, flags=re.M)[1:]
     ]
     programs = {"python3": [sys.executable], "mcpclient": [sys.executable, "-m", "mcpclient"]}
@@ -77,10 +79,10 @@ def sessions_of(blocks: list[Block]) -> list[tuple[list[str], str]]:
     ]
 
 
-def run(command: list[str]) -> str:
+def run(command: list[str], folder: Path = TOP) -> str:
     """Run a command at the top of the repository, and return what it prints."""
     finished = subprocess.run(
-        command, cwd=TOP, capture_output=True, text=True, timeout=60, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     assert (finished.returncode, finished.stderr) == (0, "")
     return finished.stdout
