@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from .client.connection.client_options import CallOptions as CallOptions
     from .client.connection.client_options import ClientOptions as ClientOptions
     from .client.connection.client_options import QueryOptions as QueryOptions
+    from .client.connection.reconnection import Reconnect as Reconnect
+    from .client.connection.reconnection import Status as Status
     from .client.contents import Subscription as Subscription
     from .client.events.around import Around as Around
     from .client.events.around import Call as Call
@@ -93,13 +95,11 @@ if TYPE_CHECKING:
     from .manager.calls import ManagedPrompt as ManagedPrompt
     from .manager.calls import ManagedResource as ManagedResource
     from .manager.calls import ManagedResourceTemplate as ManagedResourceTemplate
+    from .manager.events import ManagerEvent as ManagerEvent
+    from .manager.events import PinMismatch as PinMismatch
+    from .manager.events import StatusChanged as StatusChanged
+    from .manager.events import ToolsUpdated as ToolsUpdated
     from .manager.fleet import Changes as Changes
-    from .manager.machine import ManagerEvent as ManagerEvent
-    from .manager.machine import PinMismatch as PinMismatch
-    from .manager.machine import Reconnect as Reconnect
-    from .manager.machine import Status as Status
-    from .manager.machine import StatusChanged as StatusChanged
-    from .manager.machine import ToolsUpdated as ToolsUpdated
     from .manager.manager import Manager as Manager
     from .manager.manager import connect_all as connect_all
     from .manager.naming import parse_tool_name as parse_tool_name
@@ -216,7 +216,8 @@ _MODULES = {
     ".jsonrpc.messages": "ErrorCode",
     ".manager.calls": "ManagedPrompt ManagedResource ManagedResourceTemplate",
     ".manager.fleet": "Changes",
-    ".manager.machine": "ManagerEvent PinMismatch Reconnect Status StatusChanged ToolsUpdated",
+    ".client.connection.reconnection": "Reconnect Status",
+    ".manager.events": "ManagerEvent PinMismatch StatusChanged ToolsUpdated",
     ".manager.manager": "Manager connect_all",
     ".manager.naming": "parse_tool_name",
     ".manager.pins": "Pins",

@@ -30,12 +30,12 @@ from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.bridging.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.inbound_requests import _ReceivedTask
+from mcpclient.client.connection.reconnection import Reconnect, Upkeep
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.routes import Routes
 from mcpclient.inspector.servers import Room
-from mcpclient.manager.machine import Reconnect, Upkeep
 from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
@@ -192,7 +192,7 @@ def reconnection_delay() -> float:
 
 def manager_delay() -> float:
     async def main() -> float:
-        server = SimpleNamespace(_upkeep=Upkeep(Reconnect()), _handle=int)
+        server = SimpleNamespace(_upkeep=Upkeep(Reconnect()), handle=int)
         Server._pause(cast(Server, server))
         server._timer.cancel()
         delay = server._timer.when() - asyncio.get_running_loop().time()
@@ -244,8 +244,8 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "auth.clients:_assertion": [("RandomBytes", assertion_id)],
     "auth.signing:DpopProver.proof": [("RandomBytes", proof_id)],
     "auth.flow:Authorization._the_prover": [("RandomBytes", proof_key)],
-    "bridge.rounds:Rounds.ask": [("os.urandom", question_key)],
-    "bridge.rounds:Rounds._hold": [("os.urandom", round_state)],
+    "bridging.rounds:Rounds.ask": [("os.urandom", question_key)],
+    "bridging.rounds:Rounds._hold": [("os.urandom", round_state)],
     "cli.inspect:_run": [("os.urandom", redirect_file)],
     "net.login.authentication:FlowRunner.__init__": [
         ("RandomBytes", bytes_for_flows),
@@ -264,7 +264,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
 # What only spreads clients over time may come from anywhere.
 CHANCE: Mapping[str, list[tuple[str, Draw]]] = {
     "transports.backoff:delays": [("random.random", reconnection_delay)],
-    "manager.server:Server._pause": [("random.random", manager_delay)],
+    "client.connection.keeper:Keeper._pause": [("random.random", manager_delay)],
 }
 
 # Bytes that must vary: what a guesser would have to know (RFC 7636 section 7.1, RFC 6749 section

@@ -93,7 +93,7 @@ class Client(Contents):
     # Connecting and closing
 
     async def connect(self) -> Client:
-        """Connect, unless connected already; reconnect after a loss.
+        """Connect, unless connected already; reconnect after a loss, now and not after a pause.
 
         The client lives in the event loop that connects it, until it is closed or that loop stops.
 
@@ -101,7 +101,8 @@ class Client(Contents):
         the server answered. When it fails or is cancelled, nothing is left running.
         """
         self._connection.claim_loop()
-        await self._in_owner_loop(self._connection.open)
+        keeper = self._keeper
+        await self._in_owner_loop(self._connection.open if keeper is None else keeper.open)
         return self
 
     async def close(self) -> None:
@@ -116,6 +117,8 @@ class Client(Contents):
         if connection.loop is not None and connection.loop.is_running():
             with suppress(ConnectionLost):  # its loop has ended meanwhile
                 await self._in_owner_loop(connection.close)
+                if self._keeper is not None:
+                    await self._in_owner_loop(self._keeper.ended)
                 return
         connection.abort()
 

@@ -20,9 +20,6 @@ from .events.callbacks import Observer
 
 _logger = logger_for("mcpclient.client")
 
-# A stream that has lasted for so many seconds worked: what broke it is a new failure.
-_STEADY = 60.0
-
 # The shortest wait, in seconds: a timer may fire a little before its time.
 _MIN_WAIT = 0.001
 
@@ -127,9 +124,9 @@ class Feed(Observer):
 
     async def _keep_up(self) -> None:
         retries = Retries()
-        clock = asyncio.get_running_loop().time
         while True:
-            started, self._heard = clock(), False
+            retries.begin()
+            self._heard = False
             try:
                 await self._connection.restore()
                 try:
@@ -141,7 +138,7 @@ class Feed(Observer):
             except McpError as error:
                 if self.acknowledged is None:
                     raise
-                if self._heard or clock() - started >= _STEADY:
+                if self._heard:
                     retries.succeeded()
                 await retries.wait_after(error)
 

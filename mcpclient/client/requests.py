@@ -24,6 +24,7 @@ from .listed_tools import ListedTools
 if TYPE_CHECKING:
     from ..protocol.header_parameters import HeaderParameters
     from ..typing_compat import Unpack
+    from .client_keeper import ClientKeeper
     from .connection.client_options import CallOptions, QueryOptions, ResultT
     from .contents import Subscription
     from .events.around import Around, Call, Proceed
@@ -77,6 +78,12 @@ class Requests:
         self._subscriptions: dict[str, Subscription] = {}
         cached = ClientCache(connection) if options.cache else None
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
+        self._keeper: ClientKeeper | None = None
+        if options.reconnect is not None:
+            from .client_keeper import ClientKeeper
+
+            self._keeper = ClientKeeper(connection, self._listed, options.reconnect)
+            self._shares_batches = False  # each call waits for its connection, and may be repeated
 
     @cached_property
     def _tasks(self) -> TaskCalls:
@@ -130,6 +137,9 @@ class Requests:
         self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         """Return the call's own coroutine: another one around it would slow down every call."""
+        if self._keeper is not None:
+            send = self._keeper.send
+            return self._in_owner_loop(send, self._caller.call, method, params, limits)
         if self._connection.loop is asyncio.get_running_loop():
             return self._caller.call(method, params, limits)
         return self._in_owner_loop(self._caller.call, method, params, limits)
@@ -297,7 +307,14 @@ class Requests:
         if meta:
             params = with_meta(params, meta)
         if "task" in params or self._connection.options.tasks:
-            return self._in_owner_loop(self._tasks.result_of, params, limits)
+            result_of = self._tasks.result_of
+            if self._keeper is None:
+                return self._in_owner_loop(result_of, params, limits)
+
+            def work(method: str, params: Any, rest: RequestOptions) -> Any:
+                return result_of(params, rest)
+
+            return self._in_owner_loop(self._keeper.send, work, "tools/call", params, limits)
         return self._request("tools/call", params, limits)
 
     def _server_makes_tasks(self) -> bool:

@@ -25,6 +25,7 @@ from ..bridging.translation import (
 )
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
+from ..client.connection.reconnection import UNDER_WAY, Status
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
@@ -32,7 +33,7 @@ from ..hints import SHELL, hint_for
 from ..jsonrpc.codec import VerbatimObject, encode_string
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
-from ..manager.machine import UNDER_WAY, Status, StatusChanged, ToolsUpdated
+from ..manager.events import StatusChanged, ToolsUpdated
 from ..manager.manager import Manager
 from ..manager.server import Server
 from ..manager.tools import ManagedTool

@@ -12,13 +12,13 @@ from ..bridging.rounds import CARRIERS, Rounds
 from ..bridging.translation import LOG_LEVEL, completed, for_handshake
 from ..client.client import Client
 from ..client.connection.connection import all_pages
+from ..client.connection.reconnection import did_not_run
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
 from ..errors import ClientClosed, ConnectionLost, McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
 from ..jsonrpc.peer import Params
 from ..jsonrpc.verbatim import decode_verbatim
-from ..manager.machine import did_not_run
 from ..manager.server import Server
 from ..protocol.listen import ListenFilter
 from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE

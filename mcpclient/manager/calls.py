@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
 from ..client.connection.limits import DEFAULT
+from ..client.connection.reconnection import Status
 from ..errors import McpError, PeerError, UsageError
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
@@ -17,7 +18,6 @@ from ..net.futures import gather_outcomes
 from ..protocol.types import GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate
 from ..protocol.wire_object import WireObject
 from ..suggestions import there_is_no
-from .machine import Status
 from .server import Server
 from .tools import Catalog
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..client.client import Client
 from ..client.connection.option_kinds import CLIENT_OPTIONS, check_options
 from ..client.connection.options import EraMemory
+from ..client.connection.reconnection import Reconnect
 from ..client.connection.targets import Target, name_targets
 from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
@@ -20,7 +21,7 @@ from ..framing.logs import logger_for
 from ..gate.gate import Gate
 from ..net.futures import LoopBound
 from ..transports.base import Transport
-from .machine import Events, Reconnect
+from .events import Events
 from .managed_client import Slots, same_server
 from .pins import Memory, Pins, memory_key
 from .server import Server

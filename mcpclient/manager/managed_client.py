@@ -6,25 +6,21 @@ The calls of such a client survive a reconnection.
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 from collections.abc import Awaitable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, cast
 
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
+from ..client.connection.keeper import KeptConnection
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory
+from ..client.connection.reconnection import NEXT_STEPS, Status
 from ..client.connection.targets import Target, runs_here
-from ..client.events.callbacks import Observer
 from ..config.config import ServerConfig
 from ..errors import (
     AuthorizationRequired,
-    ClientClosed,
-    ConnectionLost,
-    McpError,
     ServerUnavailable,
-    SessionExpired,
     UsageError,
 )
 from ..gate.gate import strict_sandbox
@@ -32,7 +28,6 @@ from ..net.futures import LoopBound
 from ..net.network_options import Negotiate
 from ..protocol.types import Tool
 from ..transports.base import Transport
-from .machine import NEXT_STEPS, Status, did_not_run
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions, QueryOptions
@@ -62,7 +57,8 @@ class ManagedClient(Client):
         super().__init__(target, **options)
         self._server = server
         self._home = home
-        self._connection.observers.append(_ConnectionObserver(self, server))
+        self._connection.keeper = server
+        self._connection.observers.append(KeptConnection(server, self))
 
     async def connect(self) -> ManagedClient:
         """Have the manager connect the server, as `Manager.connect` does.
@@ -105,67 +101,14 @@ class ManagedClient(Client):
     async def _persistent(
         self, tool: str, arguments: Any, limits: RequestOptions, *others: Any
     ) -> dict[str, Any]:
-        """Make a call when there is a connection, and once more if that is safe.
-
-        It is where the call surely did not run, or where running twice does no harm.
-        """
         server = self._server
+
+        def send(rest: RequestOptions) -> Coroutine[Any, Any, dict[str, Any]]:
+            request = super(ManagedClient, server.client)._request_tool
+            return request(tool, arguments, rest, *others)
+
         time = CallDeadline(self._connection, "tools/call", limits, {"name": tool})
-        client, rest, is_repeated = server.client, limits, False
-        while True:
-            if is_repeated or not server.is_connected:
-                client, rest = await self._ready(time, limits)
-            try:
-                request = super(ManagedClient, client)._request_tool
-                result = await request(tool, arguments, rest, *others)
-            except McpError as error:
-                server.call_failed(client, error)
-                if is_repeated:
-                    raise
-                if isinstance(error, ClientClosed) and server.loss is not None:
-                    raise server.loss.again() from error  # the manager closed it, not the caller
-                harmless = isinstance(error, ConnectionLost) and server.is_repeatable(tool)
-                if not did_not_run(error) and not harmless:
-                    raise
-                is_repeated = True
-            else:
-                if not is_repeated:  # otherwise, the connection has just been made
-                    server.call_answered()
-                return result
-
-    async def _ready(
-        self, time: CallDeadline, limits: RequestOptions
-    ) -> tuple[ManagedClient, RequestOptions]:
-        """Wait for the connection; return its client, and the rest of the call's limits."""
-        seconds = limits.timeout or math.inf
-        seconds = min(seconds, time.rest_of(limits).max_timeout or math.inf)
-        client = await self._server.ready(None if seconds == math.inf else seconds)
-        return client, time.rest_of(limits)
-
-
-class _ConnectionObserver(Observer):
-    """Reports the connection's events to the server that it belongs to."""
-
-    def __init__(self, client: ManagedClient, server: Server) -> None:
-        self._client = client
-        self._server = server
-
-    def notified(self, method: str, params: Mapping[str, Any]) -> None:
-        """A message shows that the server is alive."""
-        self._server.call_answered()
-
-    def connected(self) -> None:
-        """Another session may have other tools."""
-        self._server.renewed(self._client)
-
-    def lost(self, error: McpError) -> None:
-        """Reconnect; a session that has expired is renewed by the next call instead."""
-        if not isinstance(error, SessionExpired):
-            self._server.lost(self._client, error)
-
-    def closed(self) -> None:
-        """Disconnect: the caller has closed the client."""
-        self._server.closed_by_user(self._client)
+        return await server.call(time, send, lambda: server.is_repeatable(tool))
 
 
 async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:
@@ -209,6 +152,7 @@ def options_for(server: ServerConfig, shared: Mapping[str, Any]) -> ClientOption
         options["sandbox"] = strict_sandbox(common)
     elif common == "required":
         options["sandbox"] = strict_sandbox(options["sandbox"])
+    options.pop("reconnect", None)  # the server is its keeper
     options["name"] = server.name
     options["trusted"] = server.trusted or bool(options.get("trusted"))
     return cast("ClientOptions", options)

@@ -25,6 +25,7 @@ from ..client.connection.option_kinds import (
     object_of,
     one_of,
 )
+from ..client.connection.reconnection import Reconnect, Status
 from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
@@ -37,8 +38,8 @@ from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
 from .calls import Calls
+from .events import Events, EventStream, ManagerEvent
 from .fleet import Changes, Fleet, require_servers
-from .machine import Events, EventStream, ManagerEvent, Reconnect, Status
 from .managed_client import Slots
 from .naming import ToolNames
 from .pins import Pins
@@ -66,7 +67,6 @@ _OPTIONS: Mapping[str, Kind] = {
     "policy": object_of("Policy"),
     "approvals": object_of("Approvals"),
     "inputs": any_of("a mapping or a function of an InputSpec", MAPPING, function_of(1, "")),
-    "reconnect": object_of("Reconnect"),
     "auto_refresh": FLAG,
     "on_event": function_of(1, "a function of a ManagerEvent"),
 }
@@ -107,8 +107,8 @@ class Manager(Calls):
       of this user); without ``lazy`` nothing is remembered unless this is given.
     - ``pins``: a lock file of tool definitions, see `Pins`. ``policy``: which servers are allowed.
       ``approvals``, ``inputs``: for servers of files, see `load_config`.
-    - ``reconnect``: how lost servers are brought back, see `Reconnect`; None: they are not.
-      ``auto_refresh``: list the tools again when a server says that they have changed (True).
+    - ``reconnect``: how lost servers are brought back, by default ``Reconnect()``; None: they are
+      not. ``auto_refresh``: list the tools again when a server says that they have changed (True).
     - ``on_event``: takes each `ManagerEvent`, in order; plain or async.
     - ``client_options``: the options of `Client`, for every server; one that means nothing for a
       server, such as ``env`` for a URL, is left out there. Handlers see the server's name. In
@@ -137,7 +137,6 @@ class Manager(Calls):
         policy: Policy | None = None,
         approvals: Approvals | None = None,
         inputs: InputsOption = None,
-        reconnect: Reconnect | None = Reconnect(),  # noqa: B008 - it is a constant
         auto_refresh: bool = True,
         on_event: Callable[[ManagerEvent], Any] | None = None,
         **client_options: Unpack[ClientOptions],
@@ -145,7 +144,7 @@ class Manager(Calls):
         own = {
             **{"naming": naming, "name_limit": name_limit, "required": required, "wait": wait},
             **{"lazy": lazy, "memory": memory, "pins": pins, "policy": policy, "inputs": inputs},
-            **{"approvals": approvals, "reconnect": reconnect, "auto_refresh": auto_refresh},
+            **{"approvals": approvals, "auto_refresh": auto_refresh},
         }
         given = {**own, "on_event": on_event, **client_options}
         check_options(given, {**_OPTIONS, **CLIENT_OPTIONS})
@@ -176,7 +175,7 @@ class Manager(Calls):
             self._events,
             self._require_open,
             options=client_options,
-            reconnect=reconnect,
+            reconnect=client_options.get("reconnect", Reconnect()),
             pins=pins,
             auto_refresh=auto_refresh,
             lazy=lazy,

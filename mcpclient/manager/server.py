@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from random import random
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any
 
+from ..client.connection.keeper import Keeper
 from ..client.connection.limits import DEFAULT, Default, Seconds
+from ..client.connection.reconnection import NEXT_STEPS, Event, Status
 from ..client.connection.targets import runs_here
 from ..client.requests import connection_of
 from ..config.config import ServerConfig
-from ..errors import CallTimeout, ConnectFailed, ConnectionLost, McpError, ServerUnavailable
+from ..errors import ConnectionLost, McpError, ServerUnavailable
 from ..framing.escaping import escape_line
-from ..framing.logs import logger_for
-from ..net.clocks import seconds_since_epoch
-from ..net.futures import NextChange, cancel, consume_exception
-from .machine import (
-    NEXT_STEPS,
-    UNDER_WAY,
-    Action,
-    Event,
-    Status,
-    StatusChanged,
-    Upkeep,
-    after_attempt,
-    lacks_login,
-    step,
-)
+from .events import StatusChanged
 from .managed_client import ManagedClient, look_for_login, options_for, refusal_of, same_server
 from .pins import Mismatch, Remembered, ServerOffer
 from .tools import ServerTools, ToolList
@@ -35,11 +22,9 @@ from .tools import ServerTools, ToolList
 if TYPE_CHECKING:
     from .fleet import Fleet
 
-_logger = logger_for("mcpclient.manager")
 
-
-class Server:
-    """One server of a manager.
+class Server(Keeper):
+    """One server of a manager, which keeps its connection.
 
     - ``name``, ``config``: as configured. ``status``: a `Status`; ``error``: why, where something
       failed or is not allowed (then a `ServerUnavailable`), otherwise None; ``since``: since when,
@@ -48,30 +33,18 @@ class Server:
     """
 
     def __init__(self, config: ServerConfig, shared: Fleet) -> None:
+        super().__init__(shared.home, config.options.get("reconnect", shared.reconnect))
+        self.name: str = config.name
         self.config: ServerConfig = config
-        self.error: Exception | None = refusal_of(config)
-        self.status: Status = Status(config.state) if self.error else Status.CLOSED
-        self.since: float = seconds_since_epoch()
-        self.next_try: float | None = None
+        self.error = refusal_of(config)
+        if self.error is not None:
+            self.status = Status(config.state)
         self._shared = shared
         self._tools = ServerTools(self, shared)
         self._client: ManagedClient | None = None
-        self.is_over: bool = False
-        self._upkeep = Upkeep(shared.reconnect)
-        self._attempt: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        # Attempts that were cancelled, and clients that are being closed: a connection of theirs
-        # may still be open, so they are awaited before the next is made, and by who disconnects.
-        self._ending: set[asyncio.Task[None]] = set()
-        self._change = NextChange()
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.Server {self.name} {self.status}>")
-
-    @property
-    def name(self) -> str:
-        """The name it is configured under."""
-        return self.config.name
 
     @property
     def trusted(self) -> bool:
@@ -103,15 +76,9 @@ class Server:
         return self._tools.mismatches
 
     @property
-    def is_connected(self) -> bool:
-        """Whether calls can be made now."""
-        return self.status is Status.CONNECTED
-
-    @property
-    def loss(self) -> McpError | None:
-        """The reason for the current reconnection, None where there is none."""
-        error = self.error if self.status is Status.RECONNECTING else None
-        return error if isinstance(error, McpError) else None
+    def kept(self) -> object:  # type: ignore[override]  # a constant elsewhere
+        """Its client, if it has one."""
+        return self._client
 
     @property
     def client(self) -> ManagedClient:
@@ -150,10 +117,8 @@ class Server:
 
     def unavailable(self) -> Exception:
         """Return why no call can be made."""
-        if isinstance(self.error, McpError):
-            return self.error.again()
         if self.error is not None:
-            return self.error
+            return super().unavailable()
         reason = NEXT_STEPS.get(self.status, "it is not connected")
         return ServerUnavailable(self.name, self.status.value, reason)
 
@@ -170,31 +135,26 @@ class Server:
     def start(self) -> None:
         """Begin to connect, unless something forbids or defers it."""
         if self.status is Status.CLOSED:
-            self._handle(Event.CONNECT)
+            self.handle(Event.CONNECT)
 
     def start_deferred(self) -> None:
         """Begin to connect a server that is deferred, as a call of it would."""
         if self.status is Status.DEFERRED:
-            self._handle(Event.CALL)
+            self.handle(Event.CALL)
 
     async def connect(self) -> None:
         """Connect because the user asks for it, and wait for the outcome, which is in ``status``.
 
         Credentials and configuration are read again.
         """
-        await self._shared.home.run(self._connect_for_user)
+        await self.home.run(self._connect_for_user)
 
     async def _connect_for_user(self) -> None:
         if self.status is not Status.CONNECTED:
             self._upkeep.is_asked_for = True
             self._upkeep.is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
-            self._handle(Event.CONNECT)
+            self.handle(Event.CONNECT)
         await self.settled()
-
-    async def settled(self) -> None:
-        """Wait until no attempt is under way."""
-        while self._attempt is not None:
-            await asyncio.wait({self._attempt})
 
     async def ready(self, seconds: Seconds = DEFAULT, request: str = "tools/call") -> ManagedClient:
         """Wait for the connection and return the client.
@@ -203,9 +163,9 @@ class Server:
         ``request``: the method that waits, which a timeout names. Begins an attempt where the last
         one has failed. Raises why there will be no connection, and `CallTimeout`.
         """
-        if self.status is Status.CONNECTED:
-            return self.client
-        return await self._shared.home.run(self._wait_for_connection, seconds, request)
+        if not self.is_connected:
+            await self.home.run(self._wait_for_connection, seconds, request)
+        return self.client
 
     async def ready_for(
         self, method: str, name: str, arguments: object, seconds: Seconds = DEFAULT
@@ -217,56 +177,31 @@ class Server:
             self.audit_refusal(error, method, name, arguments)
             raise
 
-    async def _wait_for_connection(self, seconds: Seconds, request: str) -> ManagedClient:
-        if self.status is Status.NEEDS_AUTH:
-            from ..net.login.storage import NEEDS_AUTH_SECONDS
-
-            if seconds_since_epoch() - self.since >= NEEDS_AUTH_SECONDS:
-                self._handle(Event.CONNECT)
-        else:
-            self._handle(Event.CALL)
+    async def _wait_for_connection(self, seconds: Seconds, request: str) -> None:
         if isinstance(seconds, Default):
-            seconds = connection_of(self.client).options.timeouts.tool
-        loop = asyncio.get_running_loop()
-        deadline = None if not seconds else loop.time() + seconds
-        while self.status is not Status.CONNECTED:
-            if self.status not in UNDER_WAY:
-                raise self.unavailable()
-            left = None if deadline is None else deadline - loop.time()
-            if left is not None and left <= 0:
-                timeout = CallTimeout(request, seconds or 0.0, waiting_for="its connection")
-                timeout.target = self.name
-                raise timeout from self.error
-            await self._change.wait(left)
-        return self.client
+            may_connect = self.config.state == "ready"
+            seconds = connection_of(self.client).options.timeouts.tool if may_connect else None
+        await self.await_connection(seconds, request)
 
     async def disconnect(self) -> None:
         """Close the connection, and let the status be ``closed``."""
-        await self._shared.home.run(self._disconnect)
+        await self.home.run(self._disconnect)
 
     async def _disconnect(self) -> None:
-        self._handle(Event.DISCONNECT)
-        await self._ended()
-
-    def forgo(self) -> None:
-        """Begin to close the connection for good; later requests for one are refused."""
-        self.is_over = True
-        self._handle(Event.DISCONNECT)
+        self.handle(Event.DISCONNECT)
+        await self.ended()
 
     async def end(self) -> None:
         """Close the connection for good, and wait until that is done."""
         self.forgo()
-        await self._ended()
+        await self.ended()
 
     def abort(self) -> None:
         """Drop everything without waiting, in whatever thread."""
         self.is_over = True
         if self._client is not None:
             connection_of(self._client).abort()
-        for task in (self._attempt, *self._ending):
-            cancel(task)
-        if self.status in (Status.CONNECTED, *UNDER_WAY):  # its event loop has stopped
-            self.status, self.error, self.next_try = Status.CLOSED, None, None
+        super().abort()
 
     def to_pin(self) -> ServerOffer:
         """Return the content of a lock file for this server, see `Pins.write`."""
@@ -292,87 +227,14 @@ class Server:
         """Whether a trusted server says that a second call does no more than the first."""
         return any(each.raw_name == tool and each.idempotent for each in self.tools)
 
-    def call_answered(self) -> None:
-        """Begin anew with counting failures."""
-        self._upkeep.failures = self._upkeep.attempts = 0
-
-    def call_failed(self, client: ManagedClient, error: McpError) -> None:
-        """Count a failed call; too many in a row, and the connection is made anew."""
-        if client is not self._client or self.status is not Status.CONNECTED:
-            return
-        if lacks_login(error):
-            self._handle(Status.NEEDS_AUTH, error)
-        elif self._upkeep.failed(error):
-            self.lost(client, error)
-
-    def lost(self, client: ManagedClient, error: McpError) -> None:
-        """Reconnect: the connection has ended, or cannot be used any more."""
-        if client is self._client:
-            self._handle(Event.LOST, error)
-
-    def renewed(self, client: ManagedClient) -> None:
+    def renewed(self) -> None:
         """List the tools of a new session."""
-        if client is self._client and self.status is Status.CONNECTED:
-            self._tools.refresh_soon()
+        self._tools.refresh_soon()
 
-    def closed_by_user(self, client: ManagedClient) -> None:
-        """Disconnect: the caller has closed the client itself."""
-        if client is self._client and self.status is Status.CONNECTED:
-            self._handle(Event.DISCONNECT)
+    # The connection that is kept
 
-    # The machine
-
-    def _handle(self, event: Event | Status, error: Exception | None = None) -> None:
-        old = self.status
-        if self.is_over and event is not Event.DISCONNECT:
-            return
-        if event is Event.LOST and self._shared.reconnect is None:
-            event = Event.DISCONNECT
-        status, actions = step(old, event)
-        self.status = status
-        if not actions:
-            return
-        self.error = error
-        if self.status is not old:
-            self.since = seconds_since_epoch()
-        for action in actions:
-            _ACTIONS[action](self)
-        if self.status is not old:
-            _logger.debug("%s: %s, was %s", self.name, self.status.value, old.value)
-            shown = error if isinstance(error, McpError) else None
-            self._shared.events.tell(StatusChanged(self.name, old, self.status, shown))
-        self._change.notify()
-
-    def _open(self) -> None:
-        self._cancel_timer()
-        if self._attempt is None:
-            self._attempt = asyncio.get_running_loop().create_task(self._try())
-            self._attempt.add_done_callback(self._attempt_over)
-
-    def _attempt_over(self, task: asyncio.Task[None]) -> None:
-        if self._attempt is task:
-            self._attempt = None
-        if not task.cancelled() and task.exception() is not None:
-            _logger.error("an attempt to connect %s failed", self.name, exc_info=task.exception())
-
-    def _pause(self) -> None:
-        loop = asyncio.get_running_loop()
-        delay = self._upkeep.next_delay(loop.time(), random())
-        self.next_try = seconds_since_epoch() + delay
-        self._timer = loop.call_later(delay, lambda: self._handle(Event.RETRY, self.error))
-
-    def _cancel_timer(self) -> None:
-        self.next_try = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _stop(self) -> None:
-        self._cancel_timer()
-        attempt, self._attempt = self._attempt, None
-        if attempt is not None and attempt is not asyncio.current_task():
-            attempt.cancel()
-            self._end_later(attempt)
+    def _moved(self, old: Status, error: McpError | None) -> None:
+        self._shared.events.tell(StatusChanged(self.name, old, self.status, error))
 
     def _close(self) -> None:
         self._tools.stop()
@@ -384,15 +246,6 @@ class Server:
             connection.session.connection_lost(self.error)  # so that calls in flight learn why
         self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
 
-    def _end_later(self, task: asyncio.Task[None]) -> None:
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        task.add_done_callback(consume_exception)
-
-    async def _ended(self) -> None:
-        while self._ending:
-            await asyncio.wait(self._ending)
-
     def withdraw(self) -> None:
         """Offer no tools any more."""
         self._tools.stale = True
@@ -401,48 +254,34 @@ class Server:
     def _keep_tools(self) -> None:
         self._tools.stale = True
 
-    def _rest(self) -> None:
-        self._upkeep.opened(asyncio.get_running_loop().time())
-
-    # An attempt
-
-    async def _try(self) -> None:
-        try:
-            refusal = await self._judge()
-            if refusal is not None:
-                self.audit_refusal(refusal)
-                return self._failed(refusal, Status(self.config.state))
-            await self._ended()
-            auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
-            await look_for_login(self.config.target, auth, is_asked_for)
-            local = runs_here(self.config.target)
-            tools = await self._shared.slots.run(self._connect, local=local)
-            if not self.client.is_connected:
-                raise ConnectionLost("the connection ended while the tools were listed")
-        except asyncio.CancelledError:
-            if self._attempt is not asyncio.current_task():
-                raise
-            # This attempt was not cancelled: a callback leaked a cancellation of its own.
-            self._failed(ConnectFailed(self.name, "a callback cancelled the connection attempt"))
-        except Exception as error:
-            self._failed(error)
-        else:
-            self._attempt, self._upkeep.is_asked_for = None, False
-            self._handle(Status.CONNECTED)
-            self._tools.adopt(tools)
-            self._tools.follow()
-
-    def _failed(self, error: Exception, outcome: Status | None = None) -> None:
-        self._attempt, self._upkeep.is_asked_for = None, False
-        if outcome is None:
-            outcome = after_attempt(error) if isinstance(error, McpError) else Status.FAILED
-        self._handle(outcome, error)
-
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
+        """Have the server judged, connect it, and return its tools."""
+        refusal = await self._judge()
+        if refusal is not None:
+            self.audit_refusal(refusal)
+            raise refusal
+        await self.ended()
+        auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
+        await look_for_login(self.config.target, auth, is_asked_for)
+        local = runs_here(self.config.target)
+        tools = await self._shared.slots.run(self._open_client, local=local)
+        if not self.client.is_connected:
+            raise ConnectionLost("the connection ended while the tools were listed")
+        return tools
+
+    async def _open_client(self) -> Sequence[Mapping[str, Any]]:
         client = self.client
         connection_of(client).decision = self.config.decision
         await client.open()
         return await self._tools.list()
+
+    def _connected(self, made: Sequence[Mapping[str, Any]]) -> None:
+        self._tools.adopt(made)
+        self._tools.follow()
+
+    def _outcome(self, error: Exception) -> Status:
+        is_refused = isinstance(error, ServerUnavailable) and self.config.state != "ready"
+        return Status(self.config.state) if is_refused else super()._outcome(error)
 
     async def _judge(self) -> ServerUnavailable | None:
         """Have the gate judge the entry as it is now; return why it may not be connected.
@@ -457,14 +296,3 @@ class Server:
             self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
             self._client, self._upkeep.version = None, ""
         return refusal_of(config)
-
-
-_ACTIONS: Mapping[Action, Callable[[Server], None]] = {
-    Action.STOP: Server._stop,
-    Action.CLOSE: Server._close,
-    Action.KEEP_TOOLS: Server._keep_tools,
-    Action.DROP_TOOLS: Server.withdraw,
-    Action.OPEN: Server._open,
-    Action.PAUSE: Server._pause,
-    Action.REST: Server._rest,
-}

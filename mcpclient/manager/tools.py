@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
+from ..client.connection.reconnection import Status
 from ..client.events.around import not_called
 from ..client.requests import SUBJECTS, connection_of
 from ..errors import CallRefused, McpError, safe_str
@@ -20,7 +21,7 @@ from ..framing.logs import logger_for
 from ..net.futures import cancel
 from ..protocol.types import Tool
 from ..transports.backoff import Retries
-from .machine import PinMismatch, Status, ToolsUpdated
+from .events import PinMismatch, ToolsUpdated
 from .naming import ToolNames, is_offered
 from .pins import Mismatch, Remembered, ServerOffer, by_name, memory_key, repeated_tools
 

@@ -21,6 +21,7 @@ from ..client.connection.client_options import (
     SharedQueryOptions,
 )
 from ..client.connection.limits import Seconds
+from ..client.connection.reconnection import Status
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events.around import Around, Call
@@ -33,8 +34,8 @@ from ..errors import McpError
 from ..formats.uri_template import TemplateValue
 from ..gate.gate import Approvals
 from ..manager.calls import ManagedPrompt, ManagedResource, ManagedResourceTemplate
+from ..manager.events import ManagerEvent
 from ..manager.fleet import Changes
-from ..manager.machine import ManagerEvent, Reconnect, Status
 from ..manager.manager import Manager as AsyncManager
 from ..manager.manager import Servers
 from ..manager.pins import Mismatch, Pins
@@ -252,7 +253,6 @@ class Manager(_Shared):
         policy: Policy | None = None,
         approvals: Approvals | None = None,
         inputs: InputsOption = None,
-        reconnect: Reconnect | None = ...,
         auto_refresh: bool = True,
         on_event: Callable[[ManagerEvent], Any] | None = None,
         after_fork: Literal["refuse", "reconnect"] = "refuse",
@@ -292,14 +292,13 @@ class Manager(_Shared):
     ) -> GetPromptResult: ...
 
 class Server:
+    name: str
     config: ServerConfig
     status: Status
     error: Exception | None
     since: float
     next_try: float | None
 
-    @property
-    def name(self) -> str: ...
     @property
     def trusted(self) -> bool: ...
     @property
@@ -311,13 +310,13 @@ class Server:
     @property
     def mismatches(self) -> tuple[Mismatch, ...]: ...
     @property
-    def is_connected(self) -> bool: ...
-    @property
-    def loss(self) -> McpError | None: ...
-    @property
     def client(self) -> Client: ...
     def connect(self) -> None: ...
     def disconnect(self) -> None: ...
+    @property
+    def is_connected(self) -> bool: ...
+    @property
+    def loss(self) -> McpError | None: ...
 
 class Subscription:
     @property

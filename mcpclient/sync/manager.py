@@ -7,20 +7,20 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from ..manager import machine, managed_client, server
+from ..manager import events, managed_client, server
 from ..manager.manager import Manager as AsyncManager
 from .client import TWINS, Blocking, Client, Owned, twin_of
 from .loop_thread import close_soon
 
 if TYPE_CHECKING:
+    from ..client.connection.reconnection import Status
     from ..config.config import ServerConfig
-    from ..manager.machine import Status
 
 TWINS[managed_client.ManagedClient] = Client
 
 
 _OF_SERVER = (
-    *("name", "trusted", "tools", "stale", "instructions", "mismatches", "is_connected", "loss"),
+    *("trusted", "tools", "stale", "instructions", "mismatches", "is_connected", "loss"),
     *("client", "connect", "disconnect"),
 )
 
@@ -28,6 +28,7 @@ _OF_SERVER = (
 class Server(Blocking, of=server.Server, only=_OF_SERVER):
     """One server of a manager. See `mcpclient.Server`."""
 
+    name: str
     config: ServerConfig
     status: Status
     error: Exception | None
@@ -35,7 +36,7 @@ class Server(Blocking, of=server.Server, only=_OF_SERVER):
     next_try: float | None
 
 
-class EventStream(Blocking, of=machine.EventStream, only=("__aiter__", "__anext__")):
+class EventStream(Blocking, of=events.EventStream, only=("__aiter__", "__anext__")):
     """The events of a manager from now on, in order; it ends when the manager is closed."""
 
 

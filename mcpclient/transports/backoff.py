@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
 from ..net.clocks import retry_after_seconds
 
+STEADY = 60.0
+"""Seconds after which a connection, or a stream, has worked: its loss is a new failure. Without it,
+one that is closed at once each time would be made again every second, for ever."""
+
 MAX_TRIES = 5
 """Tries in a row, without progress, before giving up."""
 
@@ -42,8 +46,14 @@ class Retries:
 
     def __init__(self) -> None:
         self._delays: Iterator[float] = delays()
+        self._began = math.inf
+
+    def begin(self) -> None:
+        """Note that the operation begins: if it lasts, its failure is the first one again."""
+        self._began = asyncio.get_running_loop().time()
 
     def succeeded(self) -> None:
+        """Forget the failures."""
         self._delays = delays()
 
     async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
@@ -51,6 +61,8 @@ class Retries:
 
         The server's ``Retry-After`` is respected, for ``longest`` seconds at most.
         """
+        if asyncio.get_running_loop().time() - self._began >= STEADY:
+            self.succeeded()
         delay = next(self._delays, None) if may_pass(error) else None
         if delay is None:
             raise error

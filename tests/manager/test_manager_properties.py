@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mcpclient import Manager, Status, StatusChanged
+from mcpclient.client.connection.reconnection import TABLE
 from mcpclient.errors import McpError
-from mcpclient.manager.machine import TABLE
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member
 from tests.support.properties import examples

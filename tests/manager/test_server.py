@@ -12,6 +12,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
+from mcpclient.client.connection import keeper as module
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     AuthorizationRequired,
@@ -23,7 +24,6 @@ from mcpclient.errors import (
     PeerError,
     RegistrationRequired,
 )
-from mcpclient.manager import server as module
 from mcpclient.net.chained_log import read_log
 from mcpclient.net.login.storage import memory_of
 from tests.client.scripted_server import turns

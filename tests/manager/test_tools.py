@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from mcpclient.manager.machine import ToolsUpdated
+from mcpclient.manager.events import ToolsUpdated
 from mcpclient.manager.tools import ManagedTool, ToolList, difference
 from mcpclient.protocol.types import Tool
 

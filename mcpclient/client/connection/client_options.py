@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..events.audit import AuditOption
     from ..events.callbacks import Hooks
     from .limits import Seconds
+    from .reconnection import Reconnect
 
     ResultT = TypeVar("ResultT", default=CallToolResult)
     """The type that the ``returns`` of a call names."""
@@ -61,6 +62,10 @@ class SharedClientOptions(TypedDict, total=False):
     limits: ServerLimits | None
     """Calls at once and per minute, a breaker, and timeouts of single tools, see `ServerLimits`.
     Default: none."""
+    reconnect: Reconnect | None
+    """The delays between attempts to restore a lost connection in the background; requests wait for
+    it meanwhile. A manager restores the connections of its servers by default. Default: None, the
+    caller reconnects with `Client.connect`."""
 
     # The protocol
 

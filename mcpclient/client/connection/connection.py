@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ..events.around import Call, Watcher
     from ..events.audit import Audit
     from .caps import Caps
+    from .keeper import Keeper
 
 _logger = logger_for("mcpclient.client")
 
@@ -71,6 +72,8 @@ class Connection(LoopBound):
         server's, or None, or raises."""
         self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
         """Takes method, params and options of a request that a replay does not have."""
+        self.keeper: Keeper | None = None
+        """Restores the connection after a loss, where that is not left to the next request."""
         self.observers: list[Observer] = []
         options.handlers.attach(self.name, self.observers)
         self.watchers: list[Watcher] = []
@@ -257,9 +260,14 @@ class Connection(LoopBound):
             session.abort()  # the event loop it belongs to has ended
 
     async def restore(self) -> None:
-        """Reconnect after a loss, or open another session after an expiry."""
+        """Reconnect after a loss, or open another session after an expiry.
+
+        A keeper is waited for instead: it judges whether the server may be started again.
+        """
         self.require_session()
-        if not self.is_open:
+        if not self.is_open and self.keeper is not None:
+            await self.keeper.await_connection(self.options.timeouts.connect, "initialize")
+        elif not self.is_open:
             await self.open()
         elif self.state in _FORGOTTEN:
             await self.renew(self.generation)

@@ -153,6 +153,7 @@ CLIENT_OPTIONS: Mapping[str, Kind] = {
     **dict.fromkeys(("on_log", "on_error", "on_close"), _FUNCTION_OF_ONE),
     "on_notification": function_of(2, "a function of method and params"),
     "limits": object_of("ServerLimits"),
+    "reconnect": object_of("Reconnect"),
     "max_message_size": COUNT,
     "schema_limits": object_of("SchemaLimits"),
     "headers": any_of("a mapping, a function or a HeadersFrom", _STRINGS, FUNCTION),

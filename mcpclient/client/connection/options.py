@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ..events.around import Around
     from ..events.audit import AuditOption
     from .client_options import ClientOptions
+    from .reconnection import Reconnect
 
 _MAX_SERVERS = 1000
 
@@ -110,6 +111,7 @@ class Options(NamedTuple):
     trusted: bool = False
     audit: AuditOption = None
     limits: ServerLimits | None = None
+    reconnect: Reconnect | None = None
     around: tuple[Around, ...] = ()
     hooks: Hooks = Hooks()
     eras: EraMemory = EraMemory()

@@ -770,7 +770,7 @@ OTHERS = _faults(
                 "        pass",
             )
         ],
-        "manager.machine": [
+        "client.connection.reconnection": [
             (
                 "a 401 in mid-session drops the tools",
                 "if after is _S.CLOSED or after in _FORBIDDEN:",

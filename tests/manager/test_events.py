@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Manager, Status, StatusChanged, ToolsUpdated
-from mcpclient.manager.machine import Events
+from mcpclient.manager.events import Events
 from mcpclient.net.futures import LoopBound
 from tests.manager.fleet import Member
 

@@ -1,21 +1,29 @@
-"""The states of a server, the moves between them in one table, and the events of a manager.
+"""The states of a connection that is kept, the moves between them, and the pauses in between.
+
+::
+
+                 CONNECT, or a CALL                connected
+    CLOSED ──────────────────────▶ CONNECTING ─────────────────▶ CONNECTED ◀─────────┐
+    DEFERRED                           │                             │               │
+    FAILED, NEEDS_AUTH, … ◀────────────┘ failed                 LOST │     connected │
+                 ▲                                                   ▼               │
+                 └────────────────────────────────────────────── RECONNECTING ───────┘
+                   a login is needed, or it is refused            │        ▲
+                                                                  └────────┘
+    DISCONNECT leads from each of them to CLOSED            RETRY after a pause, or failed
 
 ``TABLE[state, event]`` is the next state, and `step` adds the actions on the way to it. A pair that
-is not in the table changes nothing. It has neither clock nor connection: `server.Server` acts.
+is not in the table changes nothing. It has neither clock nor connection: `keeper.Keeper` acts.
 """
 
 from __future__ import annotations
 
 import enum
 import math
-from collections import deque
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Callable, Union
-from weakref import WeakSet
 
-from ..client.events.callbacks import OrderedCallback
-from ..errors import (
+from ...errors import (
     AuthorizationDenied,
     AuthorizationRequired,
     CallTimeout,
@@ -28,9 +36,7 @@ from ..errors import (
     TokenRequestFailed,
     UsageError,
 )
-from ..framing.escaping import escape_line
-from ..net.futures import BackgroundTasks, LoopBound, NextChange
-from .pins import Mismatch
+from ...transports.backoff import STEADY
 
 
 class Status(str, enum.Enum):
@@ -63,16 +69,14 @@ class Status(str, enum.Enum):
         return self.value
 
 
+# Seconds, and a share of them.
 _CEILING = 30.0
 _SPREAD = 0.25
-# Seconds after which the loss of a connection counts as a new failure. Without it, a server that
-# closes each connection at once would be reconnected twice a second, for ever.
-_STEADY = 60.0
 
 
 @dataclass(frozen=True)
 class Reconnect:
-    """The delays of a manager between attempts to reconnect lost servers.
+    """The delays between attempts to restore a lost connection, of a client or of a manager.
 
     ``delays``: seconds before the first attempts; after the last of them, each pause is twice the
     one before, up to 30 s. Each is made up to a quarter longer or shorter by chance, so that many
@@ -210,7 +214,7 @@ def did_not_run(error: McpError) -> bool:
 
 
 class Upkeep:
-    """The flags and counts of a server that are not in its status.
+    """The flags and counts of a connection that are not in its status.
 
     ``is_asked_for``: the user asks for the connection that is being made, so that a login may be
     wanted. ``is_switched_on``: the user has, whatever the configuration says. ``version``: the
@@ -244,123 +248,8 @@ class Upkeep:
 
     def next_delay(self, now: float, chance: float) -> float:
         """Return the seconds before another attempt; ``chance``: 0 to 1."""
-        if now - self._opened_at >= _STEADY:
+        if now - self._opened_at >= STEADY:
             self.attempts = 0
         self._opened_at = math.inf
         self.attempts += 1
         return (self._reconnect or Reconnect()).delay(self.attempts - 1, chance)
-
-
-# Events of a manager
-
-# The most events pending for a slow consumer; above it the oldest are dropped.
-_MAX_WAITING = 10_000
-
-
-@dataclass(frozen=True)
-class StatusChanged:
-    """A server has another status. ``error``: why, where something failed."""
-
-    server: str
-    old: Status
-    new: Status
-    error: McpError | None = None
-
-
-@dataclass(frozen=True)
-class ToolsUpdated:
-    """The tools of a server have changed; full names."""
-
-    server: str
-    added: tuple[str, ...] = ()
-    removed: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class PinMismatch:
-    """A tool, or its server, differs from the lock file."""
-
-    server: str
-    mismatch: Mismatch
-
-    def __str__(self) -> str:
-        return f"{escape_line(self.server)}: {self.mismatch}"
-
-
-ManagerEvent = Union[StatusChanged, ToolsUpdated, PinMismatch]
-
-
-class EventStream(AsyncIterator[ManagerEvent]):
-    """The events of a manager from now on, in order; it ends when the manager is closed.
-
-    Several tasks may read one stream, in any event loop: each event goes to one of them.
-    """
-
-    def __init__(self, home: LoopBound) -> None:
-        self._home = home
-        self._events: deque[ManagerEvent | None] = deque(maxlen=_MAX_WAITING)
-        self._change = NextChange()
-
-    def put(self, event: ManagerEvent | None) -> None:
-        """Enqueue an event; None ends the stream after the pending ones."""
-        self._events.append(event)
-        self._change.notify()
-
-    async def __anext__(self) -> ManagerEvent:
-        event = await self._home.run(self._next)
-        if event is None:
-            raise StopAsyncIteration
-        return event
-
-    async def _next(self) -> ManagerEvent | None:
-        while not self._events:
-            await self._change.wait()
-        event = self._events.popleft()
-        if event is None:
-            self._events.append(None)  # for other readers
-        return event
-
-
-class Events:
-    """Hands each event to the callback and to every open stream.
-
-    ``home``: where the manager lives, which is where streams are read.
-    """
-
-    def __init__(self, on_event: Callable[[ManagerEvent], Any] | None, home: LoopBound) -> None:
-        self._home = home
-        self._is_closed = False
-        self._tasks = BackgroundTasks()
-        self._callback = OrderedCallback(on_event, self._tasks) if on_event is not None else None
-        self._streams: WeakSet[EventStream] = WeakSet()  # an unused one is gone
-
-    def stream(self) -> EventStream:
-        """Return a stream of the events from now on; an empty one once the manager is closed."""
-        stream = EventStream(self._home)
-        if self._is_closed:
-            stream.put(None)
-        else:
-            self._streams.add(stream)
-        return stream
-
-    def open(self) -> None:
-        """Allow streams again when the manager is opened."""
-        self._is_closed = False
-
-    def tell(self, event: ManagerEvent) -> None:
-        """Hand out one event."""
-        if self._callback is not None:
-            self._callback(event)
-        for stream in tuple(self._streams):
-            stream.put(event)
-
-    async def close(self, seconds: float) -> None:
-        """End every stream, and let the callback finish its events."""
-        self._is_closed = True
-        for stream in tuple(self._streams):
-            stream.put(None)
-        self._streams.clear()
-        if self._callback is not None:
-            await self._callback.finish(seconds)
-        self._tasks.cancel()

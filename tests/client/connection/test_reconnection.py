@@ -9,7 +9,7 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from hypothesis.strategies import sampled_from
 
-from mcpclient.manager.machine import TABLE, Action, Event, Status, step
+from mcpclient.client.connection.reconnection import TABLE, Action, Event, Status, step
 from tests.support.properties import examples
 
 FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}

@@ -6,6 +6,14 @@ from typing import Any
 
 import pytest
 
+from mcpclient.client.connection.reconnection import (
+    Reconnect,
+    Status,
+    Upkeep,
+    after_attempt,
+    did_not_run,
+    lacks_login,
+)
 from mcpclient.errors import (
     AuthorizationDenied,
     AuthorizationRequired,
@@ -22,14 +30,6 @@ from mcpclient.errors import (
     SsrfError,
     TokenRequestFailed,
     UsageError,
-)
-from mcpclient.manager.machine import (
-    Reconnect,
-    Status,
-    Upkeep,
-    after_attempt,
-    did_not_run,
-    lacks_login,
 )
 
 LOGIN = AuthorizationRequired("https://auth.example/")
