@@ -47,6 +47,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "spreads reconnections; see tests/test_randomness.py",
         {"manager/server.py", "transports/backoff.py"},
     ),
+    "B406": ("quoteattr writes attributes of XML; no XML is read", {"cli/check.py"}),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),
     "B603": (
         "argument lists without a shell; the gate judges what an entry starts",
