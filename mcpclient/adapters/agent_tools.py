@@ -97,6 +97,7 @@ class AgentTool:
         A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
         (call,) = read_calls([RawCall("", self.name, arguments)], self._definitions)
+        arguments = None  # which a traceback would show
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)
         if validate_output and isinstance(outcome, CallToolResult) and not outcome.is_error:
@@ -121,7 +122,9 @@ class AgentTool:
         returned as the list `AgentOutcome.parts`.
         """
         options = {"validate_output": validate_output, **call_options}
-        outcome = await self.outcome(arguments, context, **options)
+        made = self.outcome(arguments, context, **options)
+        arguments = None  # as above
+        outcome = await made
         prefix = ERROR_PREFIX if outcome.is_error else ""
         if media and any(part["type"] != "text" for part in outcome.parts):
             return [*([_part(prefix.strip())] if prefix else []), *outcome.parts]

@@ -14,6 +14,7 @@ from typing import Any, Callable, NamedTuple
 
 from ..framing.invisible import invisible_in, without_invisible
 from ..protocol.types import Tool
+from ..recording.secret_arguments import SecretArguments, marks_secrets
 from ..suggestions import there_is_no
 from .limits import NameRule, estimated_tokens, fit_names, with_strings, without_surrogates
 from .schemas.reduced import plain_root
@@ -48,13 +49,15 @@ class Binding:
 
     ``properties``: the server's name of each renamed property. ``schema``: the server's schema; a
     null for an optional property that cannot be null is left out. ``unseen``: the strings of the
-    schema that have invisible characters, by their text without these.
+    schema that have invisible characters, by their text without these. ``marks_secrets``: whether
+    the `repr` of the arguments must not show some of them.
     """
 
     tool: Tool
     properties: Mapping[str, str] = field(default_factory=dict)
     schema: JsonSchema = field(default_factory=dict)
     unseen: Mapping[str, str] = field(default_factory=dict)
+    marks_secrets: bool = False
 
     def arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments for the server."""
@@ -298,7 +301,7 @@ def _converted(
         tool.name,
         without_surrogates(description),
         without_surrogates(schema),
-        Binding(offered, renamed, declared, unseen),
+        Binding(offered, renamed, declared, unseen, marks_secrets(offered.input_schema)),
         notes,
         stricter,
         is_inlined=is_inlined,
@@ -414,6 +417,8 @@ def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
     problem = None
     try:
         arguments = binding.arguments(_arguments(raw.arguments))
+        if binding.marks_secrets:
+            arguments = SecretArguments(arguments, binding.tool.input_schema)
     except ValueError as error:
         problem = str(error)
     except RecursionError:

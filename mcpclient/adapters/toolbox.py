@@ -251,6 +251,7 @@ class Toolbox:
             await self.refresh()
         self._take_live()
         calls = self._provider.calls(response, self._known)
+        response = None  # which a traceback would show
         made = (self._outcome(call, call_options) for call in calls)
         outcomes = await asyncio.gather(*made, return_exceptions=True)
         messages = self._provider.results(zip(calls, outcomes), self._limits)

@@ -15,6 +15,7 @@ from .events.callbacks import Observer
 
 if TYPE_CHECKING:
     from ..protocol.schema import Schema, SchemaLimits
+    from ..recording.secret_arguments import SecretArguments
 
 
 _logger = logger_for("mcpclient.client")
@@ -81,12 +82,18 @@ class ListedTools(Observer):
         """Return the definition of a tool; None where it is not known, or may have changed."""
         return None if self.are_stale else self._definitions.get(name)
 
-    def conceal(self, name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return arguments whose ``repr`` does not show those that the tool marks as secret."""
+    def conceal(self, name: str, arguments: Any) -> SecretArguments | None:
+        """Return arguments whose ``repr`` does not show those that the tool marks as secret.
+
+        None where it marks none, for a call that is guarded already, and for a mistake.
+        """
+        schema = self.secret_schemas.get(name)
+        is_guarded = getattr(arguments, "is_guarded", False)
+        if schema is None or is_guarded or not isinstance(arguments, Mapping):
+            return None
         from ..recording.secret_arguments import SecretArguments
 
-        schema = self.secret_schemas.get(name)
-        return arguments if schema is None else SecretArguments(arguments, schema)
+        return SecretArguments(arguments, schema)
 
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/tools/list_changed":

@@ -116,6 +116,11 @@ class Requests:
         limits = self._limits(method, timeout, max_timeout, on_progress, headers, fresh, tool)
         if meta:
             params = with_meta(params, meta)
+        if params and tool in self._listed.secret_schemas:
+            secret = self._listed.conceal(tool, params.get("arguments"))
+            if secret is not None:
+                params = {**params, "arguments": secret}
+                return await secret.guarded(self._forward(method, params, limits, around))
         return await self._forward(method, params, limits, around)
 
     async def _forward(
@@ -205,9 +210,24 @@ class Requests:
         converted; ``mcpclient help models`` lists the types. Then a failed tool raises `ToolError`,
         and data that does not fit `ResultMismatch`, which names the field.
         """
-        arguments = checked_arguments(arguments)
         if name in self._listed.secret_schemas:
-            arguments = self._listed.conceal(name, arguments)
+            secret = self._listed.conceal(name, arguments)
+            if secret is not None:
+                arguments = None
+                made = self.call_tool(
+                    *(name, secret),
+                    timeout=timeout,
+                    max_timeout=max_timeout,
+                    on_progress=on_progress,
+                    meta=meta,
+                    headers=headers,
+                    raise_on_error=raise_on_error,
+                    trace=trace,
+                    around=around,
+                    returns=returns,
+                )
+                return await secret.guarded(made)
+        arguments = checked_arguments(arguments)
         if around or self._is_wrapped:
 
             async def make(call: Call) -> CallToolResult:
@@ -249,7 +269,12 @@ class Requests:
         It costs less than as many tasks with `call_tool`: without hooks and progress, the calls
         share one task, and one write where the transport has one connection.
         """
-        asked = [(name, checked_arguments(arguments)) for name, arguments in calls]
+        conceal = self._listed.conceal
+        asked = [
+            (name, conceal(name, arguments) or checked_arguments(arguments))
+            for name, arguments in calls
+        ]
+        calls = ()
         if not self._can_share(asked, options):
             return await gather_outcomes(
                 self.call_tool(name, arguments, **options) for name, arguments in asked
@@ -261,8 +286,7 @@ class Requests:
             headers=options.get("headers"),
         )
         meta = options.get("meta")
-        conceal = self._listed.conceal
-        params = [{"name": name, "arguments": conceal(name, each)} for name, each in asked]
+        params: list[dict[str, Any]] = [{"name": name, "arguments": each} for name, each in asked]
         if meta:
             params = [with_meta(each, meta) for each in params]
         answers = await self._in_owner_loop(
@@ -288,7 +312,8 @@ class Requests:
             return False
         if self._connection.options.tasks or not self._shares_batches:
             return False
-        return self._listed.only_tasks.isdisjoint(name for name, _ in asked)
+        apart = self._listed.only_tasks | self._listed.secret_schemas.keys()
+        return apart.isdisjoint(name for name, _ in asked)
 
     def _request_tool(
         self,

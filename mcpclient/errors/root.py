@@ -32,7 +32,7 @@ def safe_str(value: object) -> str:
 def _escaped(text_of: Callable[[Any], str]) -> Callable[[Any], str]:
     @wraps(text_of)
     def escaped(error: Any) -> str:
-        text = text_of(error)
+        text: str = error._without_secrets(text_of(error))
         if text.isascii() and text.isprintable():
             return text
         from ..framing.escaping import escape
@@ -91,11 +91,21 @@ class McpError(Exception):
             # Made on access: facts are added after an error is made.
             return [f"Hint: {self.hint}"] if self.hint else []
 
+    def mask(self, replace: Callable[[str], str]) -> None:
+        """Apply ``replace`` to the text and the `repr` from now on. The fields do not change."""
+        self.__dict__["_masks"] = (*self.__dict__.get("_masks", ()), replace)
+
+    def _without_secrets(self, text: str) -> str:
+        for replace in self.__dict__.get("_masks", ()):
+            text = replace(text)
+        return text
+
     def __repr__(self) -> str:
         try:
-            return super().__repr__()
+            return self._without_secrets(super().__repr__())
         except RecursionError:  # a field holds deeply nested data of a server
-            return f"{type(self).__name__}({', '.join(safe_repr(field) for field in self.args)})"
+            fields = ", ".join(safe_repr(field) for field in self.args)
+            return self._without_secrets(f"{type(self).__name__}({fields})")
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copied without its constructor: ``args`` has only what was given by position.

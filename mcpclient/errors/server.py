@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any
 
@@ -203,14 +203,6 @@ class HttpError(ServerError):
         self.headers = headers
         self.body = body
         self.url = url
-        self._masked: list[str] | None = None
-
-    def mask(self, replace: Callable[[str], str]) -> None:
-        """Apply ``replace`` to the server's words in `str`. The fields do not change."""
-        self._masked = [replace(text) for text in self._words()]
-
-    def _words(self) -> list[str]:
-        return [self.body.decode("utf-8", "replace"), *self.authenticate]
 
     @property
     def authenticate(self) -> tuple[str, ...]:
@@ -228,12 +220,12 @@ class HttpError(ServerError):
         text = f"HTTP {self.status} from {self.url}" if self.url else f"HTTP {self.status}"
         if self.status in _HINTS:
             text += f" ({_HINTS[self.status]})"
-        body, *challenges = self._masked or self._words()
-        for challenge in challenges:
+        for challenge in self.authenticate:
             text += f"; the server asks for: {challenge}"
         if self.advice:
             text += f"; {self.advice}"
-        body = body[:SHOWN_BODY].strip()
+        # Masked before it is cut: the beginning of a secret is one, too.
+        body = self._without_secrets(self.body.decode("utf-8", "replace"))[:SHOWN_BODY].strip()
         if "html" in self.headers.get("content-type", "").lower():  # a page, made for a browser
             body = " ".join(re.sub(_MARKUP, " ", body).split())
         return f"{text}: {body}" if body else text

@@ -173,7 +173,9 @@ class Calls(abc.ABC):
         except McpError as error:
             self._servers[server].audit_refusal(error, "tools/call", tool, arguments)
             raise
-        return await client.call_tool(tool, arguments, returns=returns, **options)
+        call = client.call_tool(tool, arguments, returns=returns, **options)
+        arguments = None  # which a traceback would show; the client knows the secret ones
+        return await call
 
     async def call_tools(
         self,

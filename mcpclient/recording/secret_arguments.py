@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
+from ..errors import McpError
 from ..protocol.wire_object import referenced
+
+if TYPE_CHECKING:
+    from .known_secrets import KnownSecrets
+
+T = TypeVar("T")
 
 # How many branches of a schema are looked at, and how deep: each may refer to the whole again.
 _MAX_BRANCHES = 500
@@ -14,7 +21,12 @@ _MAX_BRANCH_DEPTH = 6
 
 
 class SecretArguments(dict[str, Any]):
-    """The arguments of a call, whose repr leaves out those that are secret."""
+    """The arguments of a call, whose repr leaves out those that are secret.
+
+    ``is_guarded``: whether the call is made by `guarded`.
+    """
+
+    is_guarded: bool = False
 
     def __init__(self, arguments: Mapping[str, Any], schema: Any) -> None:
         super().__init__(arguments)
@@ -23,26 +35,82 @@ class SecretArguments(dict[str, Any]):
     def __repr__(self) -> str:
         return repr(masked(dict(self), self._schema, self._schema, lambda secret: "…"))
 
+    async def guarded(self, call: Coroutine[Any, Any, T]) -> T:
+        """Return the result of a call with these arguments; its error does not show them."""
+        self.is_guarded = True
+        try:
+            return await call
+        except McpError as error:
+            self.conceal_in(error)
+            raise error  # not `raise`, which on old versions brings the traceback back
+
+    def conceal_in(self, error: BaseException) -> None:
+        """Mask the arguments in an error, and those behind it, where the server repeats them.
+
+        Their tracebacks end here, because the functions below hold the request and its answer.
+        """
+        from .known_secrets import KnownSecrets
+
+        known = KnownSecrets()
+        masked(dict(self), self._schema, self._schema, partial(_learn, known))
+        pending: list[BaseException | None] = [error]
+        seen: list[BaseException | None] = [None]
+        while pending:
+            each = pending.pop()
+            if isinstance(each, McpError) and each not in seen:
+                seen.append(each)
+                each.mask(known.replaced_in)
+                each.args = tuple(map(partial(_replaced, known), each.args))
+                for name, value in vars(each).items():
+                    vars(each)[name] = _replaced(known, value)
+                each.__traceback__ = None
+                pending += [each.__cause__, each.__context__]
+
+
+def _learn(known: KnownSecrets, secret: Any) -> None:
+    for each in secret if isinstance(secret, list) else [secret]:
+        if isinstance(each, Mapping):
+            each = list(each.values())
+        if isinstance(each, list):
+            _learn(known, each)
+        elif isinstance(each, (str, int, float)) and not isinstance(each, bool):
+            known.add(str(each), "…")
+
+
+def _replaced(known: KnownSecrets, value: Any) -> Any:
+    return known.replaced_in(value) if isinstance(value, str) else value
+
 
 def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the input schemas, by the names of the tools, that may mark a secret."""
     return {
         name: schema
         for name, schema in ((tool.get("name"), tool.get("inputSchema")) for tool in tools)
-        if isinstance(name, str)
-        and isinstance(schema, Mapping)
-        # a schema that only mentions them costs a look at each call, and no more
-        and any(mark in repr(schema) for mark in ("'password'", "'writeOnly'"))
+        if isinstance(name, str) and marks_secrets(schema)
     }
 
 
-def is_secret(name: str, schema: Any, root: Any) -> bool:
+def marks_secrets(schema: Any) -> bool:
+    """Whether an input schema may mark a secret."""
+    if not isinstance(schema, Mapping):
+        return False
+    # A schema that only mentions them costs a look at each call, and no more.
+    text = repr(schema)
+    return "'password'" in text or "'writeOnly'" in text
+
+
+def is_secret(name: Any, schema: Any, root: Any) -> bool:
     """Whether the value of a parameter must not be kept. ``root``: the schema of references."""
     from .secrets import is_secret_name
 
-    return is_secret_name(name) or any(
-        each.get("format") == "password" or each.get("writeOnly") is True
-        for each in _readings(schema, root)
+    # A name that is a mistake says nothing about its value.
+    return (
+        not isinstance(name, str)
+        or is_secret_name(name)
+        or any(
+            each.get("format") == "password" or each.get("writeOnly") is True
+            for each in _readings(schema, root)
+        )
     )
 
 

@@ -74,10 +74,15 @@ class Blocking:
     def __repr__(self) -> str:
         return repr(self._object).replace("mcpclient.", "mcpclient.sync.", 1)
 
-    def _run(self, method: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-        thread = loop_thread()
+    def _start(
+        self, method: Callable[..., Any], *arguments: Any, **options: Any
+    ) -> Coroutine[Any, Any, Any]:
+        loop_thread()  # which may refuse, before there is a coroutine
         self._require_own_process()
-        return twin_of(thread.run(self._begin(method, *arguments, **options)), self)
+        return self._begin(method, *arguments, **options)
+
+    def _result_of(self, begun: Coroutine[Any, Any, Any]) -> Any:
+        return twin_of(loop_thread().run(begun), self)
 
     def _begin(
         self, method: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any, **options: Any
@@ -229,9 +234,12 @@ def _blocking(name: str, member: Any) -> Any:
     @functools.wraps(member)
     def run(self: Blocking, *arguments: Any, **options: Any) -> Any:
         moved = with_workers(options)
-        if is_awaited:
-            return self._run(member, *arguments, **moved)
-        return twin_of(member(self._object, *arguments, **moved), self)
+        if not is_awaited:
+            return twin_of(member(self._object, *arguments, **moved), self)
+        begun = self._start(member, *arguments, **moved)
+        # A traceback would show them; the client knows which of them are secret.
+        del arguments, options, moved
+        return self._result_of(begun)
 
     return run
 
@@ -244,7 +252,7 @@ def _next_of(method: Callable[..., Any]) -> Callable[[Blocking], Any]:
     def run(self: Blocking) -> Any:
         """Wait for the next, until there are no more."""
         try:
-            return self._run(method)
+            return self._result_of(self._start(method))
         except StopAsyncIteration:
             raise StopIteration from None
 
@@ -275,7 +283,7 @@ class Client(Owned, of=AsyncClient):
     @functools.wraps(AsyncClient.set_roots)
     def set_roots(self, roots: RootsOption) -> None:
         """Do the same as `mcpclient.Client.set_roots`; a plain function may block."""
-        self._run(AsyncClient.set_roots, HANDLERS["roots"](roots))
+        self._result_of(self._start(AsyncClient.set_roots, HANDLERS["roots"](roots)))
 
     @property
     def async_client(self) -> AsyncClient:

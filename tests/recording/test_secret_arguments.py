@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import traceback
 from pathlib import Path
 from typing import Any
@@ -152,3 +153,90 @@ def test_secret_arguments_are_nowhere(way: str, tmp_path: Path) -> None:
 
         asyncio.run(replay())
         assert replayed == [True]
+
+
+# It repeats its arguments while it dies, in an answer, or not at all.
+ECHOING = """
+import json, sys
+tool, mode = json.loads(sys.argv[1]), sys.argv[2]
+for line in sys.stdin:
+    message = json.loads(line)
+    method, given = message.get("method"), message.get("params") or {}
+    answer = {"jsonrpc": "2.0", "id": message.get("id")}
+    if method == "initialize":
+        answer["result"] = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+                            "serverInfo": {"name": "x", "version": "1"}}
+    elif method == "tools/list":
+        answer["result"] = {"tools": [tool]}
+    elif method != "tools/call" or mode == "silent":
+        continue
+    elif mode == "dies":
+        print("Traceback:", given["arguments"], file=sys.stderr)
+        print("not JSON-RPC:", json.dumps(given["arguments"]))
+        sys.exit(3)
+    elif mode == "refuses":
+        answer["error"] = {"code": -32602, "message": f"bad {given['arguments']}", "data": given}
+    elif mode == "fails":
+        text = json.dumps(given["arguments"])
+        answer["result"] = {"isError": True, "content": [{"type": "text", "text": text}]}
+    print(json.dumps(answer), flush=True)
+"""
+OPTIONS: dict[str, Any] = {"timeout": 0.5, "raise_on_error": True}
+
+
+def secret() -> dict[str, Any]:
+    return {"word": "SECRET" + "ONE", "number": 777_000 + 123}
+
+
+async def by_agent_tool(manager: mcpclient.Manager) -> None:
+    await manager.toolbox("anthropic").agent_tools[0].execute(secret(), bogus=1)
+
+
+WAYS: dict[str, Any] = {
+    "a call": lambda manager: manager["s"].call_tool("log_on", secret(), **OPTIONS),
+    "a call of a manager": lambda manager: manager.call_tool("s__log_on", secret(), **OPTIONS),
+    "a raw request": lambda manager: manager["s"].request(
+        "tools/call", {"name": "log_on", "arguments": secret()}, timeout=0.5
+    ),
+    "several": lambda manager: manager["s"].call_tools([("log_on", secret())], **OPTIONS),
+    "a model's call": by_agent_tool,
+}
+
+
+def shown_by(error: BaseException) -> str:
+    """What an error, those behind it, and the variables of the library's frames show."""
+    shown: list[str] = []
+    seen = [error]
+    for each in seen:
+        for behind in (each.__cause__, each.__context__):
+            if behind is not None and behind not in seen:
+                seen.append(behind)
+        frames = traceback.walk_tb(each.__traceback__)
+        stack = traceback.StackSummary.extract(frames, capture_locals=True)
+        shown += [str(each), repr(each), str(getattr(each, "stderr", ""))]
+        shown += [text for text in each.args if isinstance(text, str)]
+        shown += [str(one.locals) for one in stack if one.filename.startswith(PACKAGE)]
+    return "\n".join(shown)
+
+
+@pytest.mark.parametrize("mode", ["dies", "refuses", "fails", "silent"])
+def test_no_error_of_a_call_shows_its_secret_arguments(mode: str) -> None:
+    """F-AUTH-12: nor the variables of a frame, and if the server repeats them in its last words."""
+    command = [sys.executable, "-c", ECHOING, json.dumps(TOOL), mode]
+    errors: dict[str, BaseException] = {}
+
+    async def main() -> None:
+        for way, call in WAYS.items():
+            async with mcpclient.Manager({"s": command}, reconnect=None) as manager:
+                try:
+                    outcome = await call(manager)
+                except mcpclient.McpError as error:
+                    outcome = [error]
+                found = [each for each in outcome if isinstance(each, BaseException)]
+                errors.update(zip([way], found))
+
+    asyncio.run(main())
+    assert len(errors) == len(WAYS) - (mode == "fails")  # whose raw result is no error
+    for way, error in errors.items():
+        shown = shown_by(error)
+        assert "SECRETONE" not in shown and "777123" not in shown, (way, shown)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 import traceback
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import mcpclient
 from mcpclient import OAuth, UsageError, sync
 from mcpclient.net.login.logins import TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
+from tests.recording.test_secret_arguments import ECHOING, TOOL, secret, shown_by
 
 PACKAGE = str(Path(mcpclient.__file__).parent)
 URL = "https://example.com/mcp"
@@ -43,3 +46,13 @@ def test_no_traceback_holds_the_code() -> None:
 def test_logging_out_without_a_login_does_nothing() -> None:
     auth = OAuth(provider=TwoStepLogin(MemoryStore()))
     sync.log_out(URL, auth)
+
+
+def test_no_traceback_holds_the_secret_arguments_of_a_tool() -> None:
+    """F-AUTH-12: those that its schema marks, in the thread of the caller."""
+    command = [sys.executable, "-c", ECHOING, json.dumps(TOOL), "dies"]
+    with sync.connect(command, protocol_version="2025-11-25") as client:
+        client.list_tools()
+        with pytest.raises(mcpclient.ProcessExited) as caught:
+            client.call_tool("log_on", secret())
+    assert "SECRETONE" not in shown_by(caught.value)

@@ -99,7 +99,7 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
         if _SCHEME.match(auth):
             raise _said_twice("the token begins with Bearer, which is put before it")
         return {"Authorization": f"Bearer {auth.strip()}"}
-    if url.credentials is not None:
+    if url.credentials is not None and hasattr(auth, "account"):
         error = UsageError("the URL has a user name, and {auth} is a login of its own")
         raise error.advise("Leave out the user name and the password, or {auth}.")
     if isinstance(auth, Negotiate):
