@@ -25,9 +25,9 @@ def main() -> int:
         if is_of_session and sys.argv[1] in _QUICK:
             from .net.session_front import run_in_session
 
-            code = run_in_session(sys.argv[1:])
-            if code is not None:
-                return code
+            in_session: int | None = run_in_session(sys.argv[1:])
+            if in_session is not None:
+                return in_session
         if hasattr(gc, "freeze"):  # else it is not CPython
             # Collections find nothing while modules are imported, nor at the end, and would take
             # a tenth of a short command. So many new objects take a few megabytes.
@@ -35,7 +35,8 @@ def main() -> int:
             atexit.register(gc.freeze)
         from .cli.main import main as run
 
-        return run()
+        code: int = run()
+        return code
     except Exception as error:
         from .errors import UsageError
 

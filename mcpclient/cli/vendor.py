@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 
 from ..errors import UsageError
 from ..vendoring import copying
@@ -10,6 +12,8 @@ from ..vendoring.parts import PARTS
 from .command import Answer, LocalCommand, flag, option
 from .render import writing
 from .screen import Screen
+
+_NOT_PACKAGES = ("src", "lib", "python")
 
 
 @LocalCommand(
@@ -48,8 +52,22 @@ async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.update:
         lines += [f"changed: {path}" for path in copied.changed] or ["nothing has changed"]
         lines += copying.changes_since(before)
-    lines.append(f"verify it with: python3 -m {options.words[0].rpartition('/')[2]} verify")
+    root, name = _imported_as(destination)
+    inside = f"cd {shlex.quote(root)} && " if root else ""
+    lines.append(f"verify it with: {inside}python3 -m {name} verify")
     return Answer(copied._asdict(), "\n".join(lines))
+
+
+def _imported_as(destination: str) -> tuple[str, str]:
+    """Return the folder that has to be in Python's path, and the name of a copy from there."""
+    folder, name = os.path.split(os.path.normpath(destination))
+    while os.path.basename(folder).isidentifier() and os.path.basename(folder) not in _NOT_PACKAGES:
+        outer, package = os.path.split(folder)
+        has_file = os.path.exists(os.path.join(folder, "__init__.py"))
+        if os.path.isabs(folder) and not has_file and not package.startswith("_"):
+            break
+        folder, name = outer, f"{package}.{name}"
+    return folder, name
 
 
 def _names(text: str | None) -> list[str] | None:

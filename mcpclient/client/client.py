@@ -46,7 +46,8 @@ class _Documented:
         from .connection.client_options import with_options
 
         try:
-            return with_options(self._text)
+            text: str = with_options(self._text)
+            return text
         except (UsageError, OSError):  # a copy without the part `types`, or without its sources
             return self._text
 
@@ -83,10 +84,12 @@ class Client(Contents):
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
         if isinstance(target, Mapping) or is_bundle(target):
+            if is_bundle(target):  # a copy that lacks more than one part for it names all
+                from ..entries.bundles import manifest  # noqa: F401
             from .configured import client_arguments, mapping_of
 
-            mapping = mapping_of(target) or {}
-            target, given = client_arguments(mapping, given)  # type: ignore[assignment]
+            arguments: Any = client_arguments(mapping_of(target) or {}, given)
+            target, given = arguments
         options = Options.of(given, os.environ, self._eras)
         super().__init__(Connection(route_to(target, options), options))
 
@@ -336,15 +339,16 @@ class Client(Contents):
         runs on when this wait is cancelled or times out; see `cancel_task`.
         """
         known = task if isinstance(task, Task) else Task({"taskId": task})
-        found: Mapping[str, Any] | None = known.result
-        if found is None:
+        result = known.result
+        if result is None:
             limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
             limits = limits._replace(headers=headers or {})
             by_default = isinstance(max_timeout, Default)
-            found = await self._in_owner_loop(
+            waited: Mapping[str, Any] = await self._in_owner_loop(
                 self._tasks.wait_for, known, on_status, limits, by_default
             )
-        return await self._listed.checked(known.tool, found, self._caller.refresh_tools)
+            result = {**waited}
+        return await self._listed.checked(known.tool, result, self._caller.refresh_tools)
 
     async def cancel_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> None:
         """Ask the server to stop a task, given the task or its id.

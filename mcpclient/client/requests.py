@@ -252,7 +252,8 @@ class Requests:
         if returns is not None:
             from .typed_results import typed_result
 
-            return typed_result(name, result, returns)
+            typed: ResultT = typed_result(name, result, returns)
+            return typed
         return result  # type: ignore[return-value]  # the default of `ResultT`
 
     async def call_tools(
@@ -415,10 +416,13 @@ class Requests:
             tool=self._listed.find(name) if method == "tools/call" else None,
             trace=trace,
         )
+        result: CallToolResult
         if connection.audit is None or not is_call:
-            return await surrounded(around, make)(call)
-        schema = self._listed.secret_schemas.get(name)
-        return await connection.audit.call(call, around, make, schema)
+            result = await surrounded(around, make)(call)
+        else:
+            schema = self._listed.secret_schemas.get(name)
+            result = await connection.audit.call(call, around, make, schema)
+        return result
 
     def _full_name(self, method: str, name: str) -> str:
         """Return the caller's name of a tool, a prompt or a resource."""

@@ -121,7 +121,8 @@ class Recorder:
 
     def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters of a call without the arguments that are known to be secret."""
-        return self._redactor.masked(params)
+        masked: dict[str, Any] = self._redactor.masked(params)
+        return masked
 
     @property
     def _redactor(self) -> Redactor:
@@ -189,7 +190,7 @@ def open_trace(path: str | os.PathLike[str]) -> TextIO:
 def _open_privately(path: str, flags: int) -> int:
     from .files import make_private, open_regular
 
-    descriptor = open_regular(path, flags)
+    descriptor: int = open_regular(path, flags)
     status = os.fstat(descriptor)
     # On Windows the mode tells nothing; there a file is made private when it is new.
     may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077

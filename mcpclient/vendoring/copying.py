@@ -26,6 +26,9 @@ _LICENCE = "LICENSE"
 _EMPTY = b'"""Left out of this copy."""\n'
 _RELATIVE_NAME = re.compile(r"(\.[a-z]\w*)+")
 
+# Modules with the types of options: checkers read them in every copy.
+_TYPES = {"client.connection.client_options", "adapters.toolbox"}
+
 When = Literal["always", "used", "never"]
 """When an import is carried out: with its module, at a use, or never: it is for type checkers."""
 
@@ -99,15 +102,23 @@ class _Modules:
     def stand_ins(self, paths: Collection[str]) -> dict[str, bytes]:
         """Return a module in place of each that a copy of ``paths`` imports and does not have."""
         there = {_module_name(path) for path in paths if path.endswith(".py")}
-        imported = (name for module in there for _, name in self._imported(module))
-        missing = {name for name in imported if name in self._names} - there
+        missing: set[str] = set()
+        readers = there
+        while readers:
+            imported = {name for module in readers for _, name in self._imported(module)}
+            found = imported & self._names.keys() - there - missing
+            missing |= found
+            readers = found & _TYPES
         folders = {name[:end] for name in missing for end in _ends(name)} - there
-        return {
+        made = {
             f"{name.replace('.', '/')}{'/__init__' * (name in folders)}.py": (
                 _stand_in(name, name in folders) if name in missing else _EMPTY
             )
             for name in missing | folders
         }
+        for name in missing & _TYPES:
+            made[f"{self._names[name]}i"] = _types_of(self.files[self._names[name]])
+        return made
 
     def lines(self, paths: Collection[str]) -> int:
         return sum(self.files[path].count(b"\n") for path in paths if path.endswith(".py"))
@@ -262,6 +273,21 @@ def __getattr__(name: str) -> Any: ...
 
 raise UsageError("{text}; make it again with --with {",".join(needed)}")
 '''.encode()
+
+
+def _types_of(source: bytes) -> bytes:
+    """Return a stub of a module: its code without docstrings and the bodies of functions."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            node.body = [ast.Expr(ast.Constant(...))]
+        elif isinstance(node, (ast.Module, ast.ClassDef)):
+            node.body = [each for each in node.body if not _is_string(each)]
+    return ast.unparse(tree).encode() + b"\n"
+
+
+def _is_string(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _package_files(folder: Any, prefix: str = "") -> Iterator[tuple[str, bytes]]:

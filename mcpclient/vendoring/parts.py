@@ -21,7 +21,7 @@ PARTS: dict[str, Part] = {
         "one server over stdio: tools, resources, prompts; always included",
         (
             *("client.client", "transports.stdio", "vendoring.manifest", "__main__"),
-            *("hints", "suggestions", "jsonrpc.response_id", "net.clocks"),
+            *("hints", "suggestions", "jsonrpc.response_id", "net.clocks", "typing_compat"),
         ),
     ),
     "http": Part(
@@ -54,10 +54,7 @@ PARTS: dict[str, Part] = {
     ),
     "types": Part(
         "returns= of call_tool, templates, annotations for type checkers",
-        (
-            *("client.typed_results", "formats.uri_template", "client.connection.client_options"),
-            "typing_compat",
-        ),
+        (*("client.typed_results", "formats.uri_template", "client.connection.client_options"),),
     ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
@@ -69,9 +66,10 @@ PARTS: dict[str, Part] = {
     ),
     "sandbox": Part("server processes with few rights", ("sandbox.",)),
     "sync": Part("the blocking twin", ("sync", "sync.client", "sync.handlers", "sync.loop_thread")),
+    "entries": Part("servers given as mappings, as in a file", ("client.configured",)),
     "config": Part(
         "configuration files, policy, approvals",
-        ("config.", "gate.", "formats.", "entries.", "client.configured"),
+        ("config.", "gate.", "formats.", "entries."),
     ),
     "bundles": Part(
         "bundles (.mcpb), and server.json of a registry",

@@ -8,8 +8,24 @@ from pathlib import Path
 import pytest
 
 from mcpclient.cli.main import main
+from mcpclient.cli.vendor import _imported_as
 from mcpclient.vendoring.manifest import verify
 from mcpclient.vendoring.parts import PARTS
+
+
+@pytest.mark.parametrize(
+    ("destination", "root", "name"),
+    [
+        ("mcp", "", "mcp"),
+        ("acme/_vendor/mcp", "", "acme._vendor.mcp"),
+        ("src/acme/_vendor/mcp", "src", "acme._vendor.mcp"),
+        ("my-project/src/acme/mcp/", "my-project/src", "acme.mcp"),
+        ("/nowhere/acme/_vendor/mcp", "/nowhere/acme", "_vendor.mcp"),
+    ],
+)
+def test_a_copy_is_verified_by_its_whole_name(destination: str, root: str, name: str) -> None:
+    """F-VEND-1: from the folder that is in Python's path."""
+    assert _imported_as(destination) == (root, name)
 
 
 def test_a_copy_is_made_and_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,7 +34,7 @@ def test_a_copy_is_made_and_made_anew(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["vendor", str(copy), "--with", "http, sync"]) == 0
     printed = capsys.readouterr().out
     assert "parts: stdio, http" in printed
-    assert "verify it with: python3 -m client_copy verify" in printed
+    assert f"verify it with: cd {tmp_path} && python3 -m client_copy verify" in printed
     assert verify(copy).is_intact
     assert main(["vendor", str(copy)]) == 2
     assert "--update" in capsys.readouterr().err

@@ -112,7 +112,9 @@ def test_a_copy_of_the_command_line_calls_a_tool(tmp_path: Path) -> None:
 
 LEFT_OUT = {
     'client.connect("https://example.com/mcp")': "http",
-    'client.connect("wss://example.com/mcp")': "http",
+    'client.connect("wss://example.com/mcp")': "websocket",
+    'client.connect("x.mcpb")': "bundles",
+    'client.connect({"command": "x"})': "entries",
     "client.OAuth()": "auth",
     "client.connect_all({})": "manager",
     "client.Sandbox()": "sandbox",

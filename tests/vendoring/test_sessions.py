@@ -32,6 +32,15 @@ SETS: list[Sequence[str]] = [
     chosen_parts(None, ("cli", "inspector")),
 ]
 
+BASES = "--explicit-package-bases"
+APPLICATION = """
+from acme import mcp
+
+async def text_of(tool: str) -> str:
+    async with mcp.connect(["server"], timeout=5) as client:
+        return (await client.call_tool(tool, {"a": 1}, max_timeout=60)).text
+"""
+
 
 def name_of(parts: Sequence[str]) -> str:
     return "+".join(parts) if len(parts) < 9 else f"{len(parts)} parts"
@@ -45,6 +54,22 @@ def copy(
     folder = tmp_path_factory.mktemp("copied")
     copied = copy_package(folder / "acme" / "mcp", request.param)
     return folder, ",".join(copied.parts)
+
+
+@pytest.mark.slow
+def test_a_type_checker_finds_nothing_in_an_application_with_a_copy(
+    copy: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """F-VEND-1: neither in the copy nor where the application uses it."""
+    (copy[0] / "app.py").write_text(APPLICATION)
+    cache = tmp_path_factory.getbasetemp() / "mypy"  # the copies have most modules in common
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={cache}", "app.py", "acme", BASES],
+        cwd=copy[0],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.startswith("Success"), done.stdout + done.stderr
 
 
 async def sessions(copy: tuple[Path, str], *targets: object) -> list[str]:

@@ -75,6 +75,12 @@ async def echo(client):
 
 # A program for each part that uses what it is for.
 SCENARIOS = {
+    "entries": """
+with open("its.env", "w") as file:
+    file.write("A=1")
+DEMO = {**ENTRY["mcpServers"]["demo"], "envFile": os.path.abspath("its.env")}
+over_stdio(call)
+""",
     "stdio": "over_stdio(call)",
     "http": "over_http(echo)",
     "websocket": """

@@ -42,14 +42,17 @@ def route_to(target: Target, options: Options) -> Route:
         return Route(target.description, None, lambda: target)
     destination = destination_of(target)
     if isinstance(destination, str):
+        if destination[:2].lower() == "ws":  # a copy that lacks more than one part names all
+            from ...transports import websocket  # noqa: F401
         from .url_routes import route_to_url
 
-        return route_to_url(destination, options)._replace(destination=destination)
+        remote: Route = route_to_url(destination, options)
+        return remote._replace(destination=destination)
     if destination is not None:
         return _to_command(destination, options)
     from .applications import route_to_application
 
-    route = route_to_application(target, options)
+    route: Route | None = route_to_application(target, options)
     if route is not None:
         return route
     # The target may hold a secret, so the message names only its type.

@@ -257,8 +257,10 @@ class Hooks(NamedTuple):
 
     async def around(self, call: Call, proceed: Proceed) -> CallToolResult:
         """Report a tool call: an `mcpclient.Around`."""
+        result: CallToolResult
         if call.method != "tools/call":
-            return await proceed(call)
+            result = await proceed(call)
+            return result
         clock = asyncio.get_running_loop().time
         started = clock()
         with self.reporting(call.server, "request", call.trace):
