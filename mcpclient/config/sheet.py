@@ -32,12 +32,13 @@ from ..recording.secrets import TOKEN, names_secret
 from .named_files import NamedFile, uncompared
 
 _DIGEST_SHOWN = 12
-# A key: no option, path, host, URL or line for a shell. It has the signs of paths and hosts only
-# where it is long and mixed, as base64 is.
+# A key: no option, path, host, URL or line for a shell. A / may only be in what can be nothing but
+# base64, and the last dot is not before the ending of a host or a file.
 _SCHEME = r"(?:(?:Basic|Bearer|Token) )?"
 _KEY = re.compile(
     rf"{_SCHEME}(?:[A-Za-z0-9_][A-Za-z0-9_~+=-]{{7,}}"
-    r"|(?!.*://|[A-Za-z]:)(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9_][A-Za-z0-9_~+/=:.-]{19,})"
+    r"|(?=.*(?:\+|=$))(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{19,}={0,2}"
+    r"|(?:[A-Za-z0-9_-]+\.)+(?!xn--)(?=[^.]*[0-9])[A-Za-z0-9_-]{12,})"
 )
 # Signs of code, which may look at any variable of its process; behind such an option, any words.
 _CODE = re.compile(r"[(){}\[\]`$\n]|%\w+%")

@@ -169,7 +169,13 @@ def test_the_default_of_an_input_is_hidden_only_where_all_its_uses_are_secrets()
     assert "input q: default 'evil.example:443'" in sheet(entry, inputs).lines()
 
 
-HIDDEN = {"API_TOKEN": KEY, "githubToken": "ghp_" + "a" * 36, "DB_PASSWORD_2": "a" + "b" * 20}
+HIDDEN = {
+    "API_TOKEN": KEY,
+    "githubToken": "ghp_" + "a" * 36,
+    "DB_PASSWORD_2": "a" + "b" * 20,
+    "SECRET": "a/B+c1" * 5 + "=",
+    "CLIENT_SECRET": "SG.abcdEFGH.ijklMNOP1234",
+}
 SHOWN = {
     **dict.fromkeys(("AUTH_ISSUER", "X_AUTH_HOST", "TOKEN_ENDPOINT", "SECRET_HOST"), "evilhost1"),
     **dict.fromkeys(("SSH_AUTH_SOCK", "PRIVATE_KEY_PATH", "PASSWORD_STORE_DIR"), "relative1"),
@@ -185,6 +191,10 @@ SHOWN = {
     "H_TOKEN": "C:/evil/AbC123456789012345",
     "I_TOKEN": "${X:-evil-module}",
     "J_TOKEN": "@scope/evil-module",
+    "K_TOKEN": "Evil1.Example.Com:8443",
+    "PRIVATE_KEY": "Keys/Prod2024/ServerPrivateKey",
+    "API_KEY": "Certs/My2024/private-Key.pem",
+    "SSH_KEY": "Very-Long1-Evil-Host.example",
 }
 
 
