@@ -84,6 +84,21 @@ def without_invisible(text: str) -> str:
     return "".join(each for index, each in enumerate(text) if index not in found)
 
 
+def with_visible_texts(value: Any) -> Any:
+    """Return a JSON value with `without_invisible` of its descriptions and titles.
+
+    Names and other strings stay, since calls repeat them.
+    """
+    if isinstance(value, Mapping):
+        return {
+            name: without_invisible(item)
+            if name in ("description", "title") and isinstance(item, str)
+            else with_visible_texts(item)
+            for name, item in value.items()
+        }
+    return list(map(with_visible_texts, value)) if isinstance(value, list) else value
+
+
 def described_invisible(text: str) -> str:
     """Return how many invisible characters a string has, and the first ones; "" for none."""
     if text.isascii() and _CONTROLS.search(text) is None:

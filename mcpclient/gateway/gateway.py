@@ -28,6 +28,7 @@ from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import UNDER_WAY, Status
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
+from ..framing.invisible import with_visible_texts
 from ..framing.logs import logger_for
 from ..hints import SHELL, hint_for
 from ..jsonrpc.codec import VerbatimObject, encode_string
@@ -306,7 +307,11 @@ class Gateway:
         if self._meta_tools is not None:
             return {"tools": self._meta_tools.definitions()}
         await self._settle()
-        return {"tools": [{**tool.raw, "name": tool.name} for tool in self.offered()]}
+        return {
+            "tools": [
+                {**with_visible_texts(tool.raw), "name": tool.name} for tool in self.offered()
+            ]
+        }
 
     async def _call_tool(self, method: str, params: Params, meta: Params | None) -> Params:
         if self._meta_tools is not None:

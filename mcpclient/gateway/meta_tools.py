@@ -15,6 +15,7 @@ from ..adapters.toolbox import Toolbox
 from ..client.events.around import refusal
 from ..code.toolset import CodeMode
 from ..errors import NotChecked, SchemaError
+from ..framing.invisible import with_visible_texts, without_invisible
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool
 from ..net.clocks import steady_seconds
@@ -134,7 +135,7 @@ class MetaTools:
                     "name": tool.name,
                     "server": tool.server,
                     "tool": tool.raw_name,
-                    "description": (tool.description or tool.title or "")[:_SHOWN],
+                    "description": without_invisible(tool.description or tool.title or "")[:_SHOWN],
                 },
                 ensure_ascii=False,
             )
@@ -148,7 +149,9 @@ class MetaTools:
             tool = self._named("", str(name))
             if isinstance(tool, str):
                 return refusal(tool).raw
-            found.append(json.dumps({**tool.raw, "name": tool.name}, ensure_ascii=False))
+            found.append(
+                json.dumps({**with_visible_texts(tool.raw), "name": tool.name}, ensure_ascii=False)
+            )
         return _text("\n".join(found))
 
     def _named(self, server: str, name: str) -> ManagedTool | str:

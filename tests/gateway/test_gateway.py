@@ -439,6 +439,24 @@ async def test_three_tools_in_place_of_all() -> None:
         assert len(one.server.messages("tools/call")) == 1
 
 
+async def test_invisible_text_of_a_server_reaches_no_host() -> None:
+    """F-SAFE-12: in the list, and in what find and describe show."""
+    side, unseen = ServerSide(Upstream()), "\U000e0072"
+    read = {**TOOLS["tools"][0], "description": f"Reads.{unseen}", "title": f"Read{unseen}"}
+    side.server.answers["tools/list"] = {"tools": [read]}
+    async with gateway({"a": side}) as host:
+        await host.initialize()
+        listed = await answer_to(host, "tools/list")
+        assert "Reads." in str(listed) and repr(unseen)[1:-1] not in repr(listed)
+    async with gateway({"a": side}, expose="search") as host:
+        await host.initialize()
+        await asyncio.sleep(2)
+        for name, given in (("find", {"query": "read"}), ("describe", {"names": ["a__read"]})):
+            made = {"name": name, "arguments": given}
+            shown = await answer_to(host, "tools/call", made)
+            assert "Reads." in str(shown) and repr(unseen)[1:-1] not in repr(shown)
+
+
 async def test_filters_and_read_only_hold_by_the_real_names() -> None:
     """F-BRIDGE-4: only tools of which a trusted server says that they change nothing."""
     trusted, other = ServerSide(Upstream()), ServerSide(Upstream())
