@@ -65,6 +65,15 @@ class ClientKeeper(Keeper):
         time = CallDeadline(self._connection, method, limits, params)
         return await self.call(time, lambda rest: work(method, params, rest), is_harmless)
 
+    def unavailable(self) -> Exception:
+        """Return why no request can be made."""
+        if self.error is None:
+            try:
+                self._connection.require_session()
+            except McpError as error:  # it was closed, or never connected
+                return error
+        return super().unavailable()
+
     async def _connect(self) -> None:
         await self.ended()
         await self._connection.open()

@@ -124,6 +124,8 @@ def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
 
 def task_support_of(tool: Mapping[str, Any]) -> str:
     """Return whether a tool is called as a task: ``required``, ``optional`` or ``forbidden``."""
+    if "execution" not in tool:  # as most tools, of which there may be thousands
+        return "forbidden"
     return string_at(tool, "execution", "taskSupport") or "forbidden"
 
 

@@ -150,6 +150,8 @@ async def test_the_first_attempt_is_the_callers() -> None:
     """F-API-28: it raises, and nothing goes on in the background; later ones may be hastened."""
     member = Member("x", refusals=1)
     client = kept(member)
+    with pytest.raises(ClientClosed, match="not connected yet"):
+        await client.call_tool("x")
     with pytest.raises(ConnectFailed):
         await client.connect()
     await asyncio.sleep(100)

@@ -29,8 +29,9 @@ class Kind(NamedTuple):
 
 def check_options(given: Mapping[str, object], known: Mapping[str, Kind]) -> None:
     """Raise `UsageError` for an option that does not exist, or has a value of a wrong kind."""
-    check_names(given, known)
     for name, value in given.items():
+        if name not in known:
+            check_names([name], known)
         words, fits, is_optional = known[name]
         if not (value is None and is_optional) and not fits(value):
             raise UsageError(f"{name} must be {words}, not {_shown(value)}")
