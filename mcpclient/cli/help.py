@@ -256,7 +256,7 @@ def _words_of(
         yield from _TOPICS.get(command.name, ())
         if command.name == "help":
             yield from (*CHAPTERS, *COMMANDS)
-        if command.takes_server or command.name in ("remove", "lock"):
+        if command.takes_server or command.name in ("remove", "lock", "approve"):
             from ..net.session_sockets import session_names
             from .configured import load
 
