@@ -26,6 +26,14 @@ from mcpclient.protocol.negotiation import LATEST_HANDSHAKE, LATEST_STATELESS
 
 ENVIRONMENTS = (*official.ENVIRONMENTS, "mcp2")
 FRONT = [*BRIDGE[:1], "-m", "conformance.front"]
+GATEWAY = [
+    *BRIDGE[:1],
+    "-c",
+    "import asyncio, mcpclient, sys; words = sys.argv[1:]; "
+    "server = words[1:] if words[0] == '--' else words[0]; "
+    "servers = mcpclient.Manager({'server': server}, naming='tool', stderr='discard'); "
+    "asyncio.run(mcpclient.bridge(servers, wait=60))",
+]
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
 
 # They judge the way messages take, which is the front's, or extensions that the server has not.
@@ -41,17 +49,31 @@ Checks = dict[str, dict[str, list[str]]]
 
 @dataclass(frozen=True)
 class Leg:
-    """One way from the suite to the server. ``options``: of the bridge."""
+    """One way from the suite to the server.
+
+    ``options``: of the bridge. ``is_gateway``: a gateway of one server in its place.
+    """
 
     name: str
     revision: str
     is_stdio: bool = False
+    is_gateway: bool = False
     options: tuple[str, ...] = ()
     left_out: tuple[str, ...] = LEFT_OUT
     other_checks: tuple[str, ...] = ()
 
 
 LEGS = (
+    *(
+        Leg(
+            f"gateway, {revision}",
+            revision,
+            is_stdio=True,
+            is_gateway=True,
+            other_checks=("sep-2575-http-server-method-not-found-404-initialize",),
+        )
+        for revision in (LATEST_HANDSHAKE, LATEST_STATELESS)
+    ),
     *(
         Leg(f"{kind}, {revision}", revision, kind == "stdio")
         for revision in (LATEST_HANDSHAKE, LATEST_STATELESS)
@@ -93,7 +115,8 @@ def _compare(node: str, server: Sequence[str], leg: Leg) -> list[Row]:
         judged = [*FRONT, *stdio] if leg.is_stdio else [*server, "http"]
         direct = stack.enter_context(listening(judged, {}))
         target = ["--", *stdio] if leg.is_stdio else [f"http://127.0.0.1:{direct}/mcp"]
-        command = [*FRONT, *BRIDGE, "--quiet", *leg.options, *target]
+        bridge = GATEWAY if leg.is_gateway else [*BRIDGE, "--quiet", *leg.options]
+        command = [*FRONT, *bridge, *target]
         through = stack.enter_context(listening(command, {}))
         expected, found = (_judged(node, port, leg) for port in (direct, through))
     names = [name for name in expected if not name.startswith(leg.left_out)]

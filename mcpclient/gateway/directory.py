@@ -101,9 +101,19 @@ class Directory:
         """The URIs that several servers have."""
         return sorted(self._told)
 
+    @property
+    def _only(self) -> Upstream | None:
+        """The server, if there is only one: whatever is not the gateway's own is of that one."""
+        upstreams = [*self._gateway.upstreams.values()]
+        return upstreams[0] if len(upstreams) == 1 else None
+
     async def prompt(self, name: object) -> tuple[Upstream, str]:
         """Return the server of a prompt, and its name there. Raises `PeerError`."""
+        only = self._only
+        if only is not None and self._names.naming == "tool":
+            return only, str(name)
         if self._names.owner(str(name)) is None:
+            await self._gateway.settle()
             await self.items("prompts")
         owner = self._names.owner(str(name))
         if owner is None or owner[0] not in self._gateway.upstreams:
@@ -117,9 +127,12 @@ class Directory:
         A URI that no server lists is that of the server one of whose templates it fits, or of the
         only one that has resources.
         """
-        wanted = str(uri)
+        wanted, only = str(uri), self._only
+        if only is not None:
+            return only, wanted
         found = self._find(wanted, key)
         if found is None:
+            await self._gateway.settle()
             await asyncio.gather(self._list("resources"), self._list("templates"))
             found = self._find(wanted, key)
         if found is None:

@@ -212,7 +212,7 @@ class Gateway:
         if self._opening is not None:
             await asyncio.shield(self._opening)
 
-    async def _settle(self) -> None:
+    async def settle(self) -> None:
         """Wait until no server is starting, but not longer than a list may wait."""
         loop = asyncio.get_running_loop()
         while any(each.status in UNDER_WAY for each in self.manager.servers.values()):
@@ -244,6 +244,8 @@ class Gateway:
             return initialized(self, version)
         self.host.check_era(meta, is_opened=self._opening is not None)
         if meta is not None:
+            if not isinstance(meta.get(CAPABILITIES), dict):
+                raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {CAPABILITIES}")
             self._open(meta.get(CAPABILITIES), meta.get(INFO), {})
         await self._opened()
         if method == "subscriptions/listen" and meta is not None:
@@ -306,7 +308,7 @@ class Gateway:
     async def _list_tools(self, method: str, params: Params, meta: Params | None) -> Params:
         if self._meta_tools is not None:
             return {"tools": self._meta_tools.definitions()}
-        await self._settle()
+        await self.settle()
         return {
             "tools": [
                 {**with_visible_texts(tool.raw), "name": tool.name} for tool in self.offered()
@@ -329,7 +331,7 @@ class Gateway:
                 await self.server(server).ready_for(method, name, params.get("arguments"))
                 owner = names.owner(name)
             elif owner is None:  # or its name says nothing about its server
-                await self._settle()
+                await self.settle()
                 owner = names.owner(name)
             if owner is None:
                 known = there_is_no("tool", name, [tool.name for tool in self.offered()])
@@ -348,7 +350,7 @@ class Gateway:
     # Prompts, resources, completion
 
     async def _list(self, method: str, params: Params, meta: Params | None) -> Params:
-        await self._settle()
+        await self.settle()
         kind, key = _KINDS[method]
         items = await self.directory.items(kind)
         if kind == "resources":
