@@ -39,6 +39,7 @@ from .translation import (
     INFO,
     LISTS,
     LOG_LEVEL,
+    REMOVED,
     VERSION,
     completed,
     discovered,
@@ -58,11 +59,6 @@ _LOOK_EVERY = 1.0
 
 # Requests for which there is nothing to do but to pass them on.
 _RELAYED = CARRIERS | {"completion/complete", "ping"}
-
-# Requests that the stateless era does not have.
-_REMOVED = frozenset(
-    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
-)
 
 # Notifications of the server that are for this client.
 _OWN = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
@@ -306,7 +302,7 @@ class Bridge(Observer):
             agreement = self._connection.agreement
             assert agreement is not None, "it is connected"
             return discovered(agreement)
-        if method in _REMOVED:
+        if method in REMOVED:
             raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"{meta[VERSION]} has no {method}")
         level = meta.get(LOG_LEVEL)
         is_new = isinstance(level, str) and level != self._connection.session.log_level

@@ -18,6 +18,11 @@ LOG_LEVEL = _PREFIX + "logLevel"
 LISTS = ("tools", "prompts", "resources")
 """The lists whose changes a server reports, as `ListenFilter` and capabilities name them."""
 
+REMOVED = frozenset(
+    {"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"}
+)
+"""The requests that the stateless era does not have."""
+
 _OF_THE_ERA = (VERSION, INFO, CAPABILITIES, LOG_LEVEL)
 _OF_A_RETRY = ("inputResponses", "requestState")
 _CACHEABLE = ("/list", "/read", "/discover")

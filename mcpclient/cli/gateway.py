@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import Any
 from .. import hints
 from ..client.connection.limits import RequestOptions
 from ..config.config import Config, ServerConfig
-from ..errors import McpError, UsageError
+from ..errors import McpError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
 from ..gateway.gateway import Gateway
 from ..manager.manager import Manager
@@ -135,7 +136,9 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
         if not isinstance(error, McpError):
             return str(error)
         error.advise(name_server(hints.hint_for(error, hints.SHELL), named, server))
-        return error_text(error, stderr_was_shown=True)
+        text = error_text(error, stderr_was_shown=True)
+        waits = isinstance(error, ServerUnavailable) and error.status == "needs_approval"
+        return f"{text}\nAgree to it with: mcpclient approve {shlex.quote(name)}" if waits else text
 
     return Gateway(
         manager,

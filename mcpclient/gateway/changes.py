@@ -20,6 +20,8 @@ SERVERS = "gateway://servers"
 
 # Seconds in which changes of all servers are gathered before they are reported.
 _GATHERED = 0.3
+# Seconds after which a manager has listed the tools that a server says have changed.
+_RELISTED = 1.0
 
 
 class Changes:
@@ -76,6 +78,8 @@ class Changes:
 
     def changed(self, *kinds: str) -> None:
         """Tell the host that lists have changed, a little later and once for all servers."""
+        if not self._gateway.lists_tools:
+            kinds = tuple(kind for kind in kinds if kind != "tools")
         if kinds and not self._changed:
             asyncio.get_running_loop().call_later(_GATHERED, self._tell_changes)
         self._changed.update(kinds)
@@ -108,7 +112,21 @@ class Changes:
                 uri = self._gateway.directory.host_uri(upstream.name, str(params.get("uri")))
                 self.updated(uri, {**params, "uri": uri})
             elif method.endswith("/list_changed"):
-                self.changed(method.split("/")[1])
+                self._list_changed(method.split("/")[1])
+
+    def _list_changed(self, kind: str) -> None:
+        if kind == "tools":  # which the manager lists first
+            self._gateway.tasks.start(self._tools_changed())
+        else:
+            self.changed(kind)
+
+    async def _tools_changed(self) -> None:
+        """Report a change of the tools in which the manager finds no difference."""
+        tools = self._gateway.manager.tools
+        version = tools.version
+        await asyncio.sleep(_RELISTED)
+        if tools.version == version:
+            self.changed("tools")
 
     def notified(self, upstream: Upstream, method: str, params: Params) -> None:
         """Pass a notification of a server on, after the responses that came before it."""
@@ -116,8 +134,7 @@ class Changes:
             return
         event = event_of(method, params)
         if method.endswith("/list_changed"):
-            if method != "notifications/tools/list_changed":  # which the manager follows
-                self.changed(method.split("/")[1])
+            self._list_changed(method.split("/")[1])
         elif isinstance(event, ResourceUpdated):
             pass  # it was asked for by `follow`
         elif self._gateway.host.version or type(event) is ListenEvent:

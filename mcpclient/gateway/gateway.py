@@ -19,6 +19,7 @@ from ..bridging.relayed import Relayed
 from ..bridging.translation import (
     CAPABILITIES,
     INFO,
+    REMOVED,
     VERSION,
     completed,
     stateless_meta,
@@ -212,6 +213,11 @@ class Gateway:
         if self._opening is not None:
             await asyncio.shield(self._opening)
 
+    @property
+    def lists_tools(self) -> bool:
+        """Whether the list of tools is that of the servers, and changes with it."""
+        return self._meta_tools is None
+
     async def settle(self) -> None:
         """Wait until no server is starting, but not longer than a list may wait."""
         loop = asyncio.get_running_loop()
@@ -223,7 +229,7 @@ class Gateway:
 
     async def _watch(self) -> None:
         async for event in self.manager.events():
-            if isinstance(event, ToolsUpdated) and self._meta_tools is None:
+            if isinstance(event, ToolsUpdated):
                 self.changes.changed("tools")
             elif isinstance(event, StatusChanged):
                 self._settled.notify()
@@ -251,7 +257,7 @@ class Gateway:
         if method == "subscriptions/listen" and meta is not None:
             return await self.changes.listen(request_id, given)
         handle = _HANDLERS.get(method)
-        if handle is None:
+        if handle is None or (meta is not None and method in REMOVED):
             raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"the gateway has no {method}")
         result = await handle(self, method, given, meta)
         is_whole = meta is None or isinstance(result, VerbatimObject)
@@ -291,8 +297,7 @@ class Gateway:
     def host_writes(self) -> None:
         """Do nothing: requests go to several servers."""
 
-    def host_wrote(self) -> None:
-        """Do nothing: requests go to several servers."""
+    host_wrote = host_writes
 
     # Tools
 
@@ -381,8 +386,6 @@ class Gateway:
 
     async def _subscribe(self, method: str, params: Params, meta: Params | None) -> Params:
         uri = str(params.get("uri"))
-        if meta is not None:
-            raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"{meta[VERSION]} has no {method}")
         if method == "resources/subscribe":
             await self.changes.subscribe(uri)
         else:

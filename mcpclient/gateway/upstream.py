@@ -215,15 +215,16 @@ class Upstream(Observer):
         level, session = self._gateway.log_level, connection_of(self.server.client).session
         if level and level != session.log_level:  # which an earlier session has handed on
             await self.set_log_level(level)
-        prompts, resources = (self.offers(kind, "listChanged") for kind in ("prompts", "resources"))
-        if (prompts or resources) and self.is_stateless:
-            await self.follow(ListenFilter(prompts=prompts, resources=resources))
+        wanted = ListenFilter.offered(self.server.client.capabilities)
+        if wanted and self.is_stateless:
+            await self.follow(wanted)
 
     async def follow(
         self, wanted: ListenFilter, opened: asyncio.Future[None] | None = None
     ) -> None:
         """Pass on the changes that are wanted, for as long as there are any."""
         listening = self.server.client.listen(
+            tools=wanted.tools,
             prompts=wanted.prompts,
             resources=wanted.resources,
             uris=wanted.uris,
