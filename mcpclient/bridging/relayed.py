@@ -12,6 +12,7 @@ from ..client.connection.session import Sent, Session
 from ..client.requests import connection_of
 from ..errors import ConnectionLost, McpError
 from ..jsonrpc import messages
+from ..jsonrpc.codec import VerbatimObject, encode_string
 from ..jsonrpc.messages import Message, RequestId, result_of
 from ..protocol.negotiation import REPEATABLE
 
@@ -110,3 +111,15 @@ class Relayed:
             return
         self._peer.finished(self._id)
         self._peer.fail(self._id, self._method, error)
+
+
+def renamed(params: Mapping[str, Any], name: str, key: str = "name") -> Mapping[str, Any]:
+    """Return params with another name; their text is kept where the name comes first in it."""
+    changed = {**params, key: name}
+    if isinstance(params, VerbatimObject) and key == "name":
+        for beginning in (b'{"name":', b'{"name": '):
+            head = beginning + encode_string(params["name"])
+            if params.text[: len(head)] == head:
+                rest = bytes(params.text[len(head) :])
+                return VerbatimObject(changed, beginning + encode_string(name) + rest)
+    return changed

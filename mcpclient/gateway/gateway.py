@@ -15,7 +15,7 @@ from contextlib import suppress
 from typing import IO, Any, Callable, Literal
 
 from ..bridging.host import HostChannel
-from ..bridging.relayed import Relayed
+from ..bridging.relayed import Relayed, renamed
 from ..bridging.translation import (
     CAPABILITIES,
     INFO,
@@ -32,7 +32,7 @@ from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.invisible import with_visible_texts
 from ..framing.logs import logger_for
 from ..hints import SHELL, hint_for
-from ..jsonrpc.codec import VerbatimObject, encode_string
+from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
 from ..manager.events import StatusChanged, ToolsUpdated
@@ -273,7 +273,7 @@ class Gateway:
         owner = self.manager._catalog.names.owner(name) if isinstance(name, str) else None
         if not is_known or owner is None or owner[0] not in self.upstreams:
             return None
-        return self.upstreams[owner[0]].relayed(params, _renamed(params, owner[1]), meta)
+        return self.upstreams[owner[0]].relayed(params, renamed(params, owner[1]), meta)
 
     def explain(self, error: McpError) -> str:
         """Return the text of an error."""
@@ -344,7 +344,7 @@ class Gateway:
             if self.is_read_only and all(tool.name != name for tool in self.offered()):
                 return not_called(name, "the gateway offers only tools that read", "filter").raw
             upstream = self._upstream(owner[0])
-            result = await upstream.request(method, _renamed(params, owner[1]), meta, owner[1])
+            result = await upstream.request(method, renamed(params, owner[1]), meta, owner[1])
         except PeerError:
             raise
         except McpError as error:
@@ -364,14 +364,14 @@ class Gateway:
 
     async def _get_prompt(self, method: str, params: Params, meta: Params | None) -> Params:
         upstream, name = await self.directory.prompt(params.get("name"))
-        return await upstream.request(method, _renamed(params, name), meta, name)
+        return await upstream.request(method, renamed(params, name), meta, name)
 
     async def _read(self, method: str, params: Params, meta: Params | None) -> Params:
         if params.get("uri") == SERVERS:
             content = {"uri": SERVERS, "mimeType": "text/plain", "text": status(self)}
             return {"contents": [content]}
         upstream, uri = await self.directory.resource(params.get("uri"))
-        return await upstream.request(method, _renamed(params, uri, "uri"), meta, uri)
+        return await upstream.request(method, renamed(params, uri, "uri"), meta, uri)
 
     async def _complete(self, method: str, params: Params, meta: Params | None) -> Params:
         ref = params.get("ref")
@@ -463,18 +463,6 @@ _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[P
         ("tasks/get", "tasks/result", "tasks/update", "tasks/cancel"), Gateway._ask_task
     ),
 }
-
-
-def _renamed(params: Params, name: str, key: str = "name") -> Params:
-    """Return params with another name; their text is kept where the name comes first in it."""
-    renamed = {**params, key: name}
-    if isinstance(params, VerbatimObject) and key == "name":
-        for beginning in (b'{"name":', b'{"name": '):
-            head = beginning + encode_string(params["name"])
-            if params.text[: len(head)] == head:
-                rest = bytes(params.text[len(head) :])
-                return VerbatimObject(renamed, beginning + encode_string(name) + rest)
-    return renamed
 
 
 async def bridge(
