@@ -32,6 +32,8 @@ _SAME = (
     *("timeout", "max_timeout", "protocol_version", "transport"),
     *("cwd", "trace", "ca_file", "proxy"),
 )
+# The commands that handle tasks; a session's caller may be one of them.
+_WITH_TASKS = ("task", "tasks", "open")
 _WITH_HEADERS = ("http://", "https://", "ws://", "wss://")
 
 
@@ -86,6 +88,7 @@ def client_options(
         "sandbox": _sandbox(server, options),
         "verify": False if options.insecure else None,
         "proxy_auth": Negotiate() if options.proxy_negotiate else None,
+        "tasks": options.command in _WITH_TASKS or getattr(options, "detach", False) or None,
         "auth": options.bearer or _login(server, options, screen, show_login),
     }
     named = {name: value for name, value in given.items() if value is not None}

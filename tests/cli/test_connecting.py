@@ -46,6 +46,24 @@ def test_the_options_reach_the_client() -> None:
     assert (options.protocol_version, options.transport) == ("2025-06-18", "stdio")
 
 
+@pytest.mark.parametrize(
+    ("words", "handles_tasks"),
+    [
+        (["call", "x"], False),
+        (["call", "x", "--detach"], True),
+        (["task", "t1", "--wait"], True),
+        (["open", "x"], True),
+    ],
+)
+def test_commands_for_tasks_declare_that_they_handle_them(
+    words: list[str], handles_tasks: bool
+) -> None:
+    """F-SHOW-21: without that, a server of 2026-07-28 makes no task."""
+    options = parser_of(command_named(words[0])).parse_args(words[1:])
+    client = client_for(Server(["s"]), options, screen())
+    assert client._connection.options.tasks is handles_tasks
+
+
 def test_without_options_the_client_has_its_defaults() -> None:
     """F-SHOW-1"""
     options = options_of(Server(["server"]))
