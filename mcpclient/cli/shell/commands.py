@@ -326,12 +326,15 @@ async def _call(session: Session, words: Sequence[Word]) -> Answer:
 async def _ask(session: Session, name: str, words: Sequence[Word]) -> Answer:
     command = outside.command_named(name)
     assert isinstance(command, Command)
-    texts = [word.text for word in words]
-    if not {"-h", "--help"}.isdisjoint(texts):
+    typed = [word.typed for word in words]
+    if not {"-h", "--help"}.isdisjoint(typed):
         raise UsageError(f"write: help {command.name}")
-    if texts[len(command.required) :] == ["-"]:
+    if typed[len(command.required) :] == ["-"]:
         raise UsageError(_STDIN_IS_TAKEN)
+    # A word in quotes, such as a name from a server, is not an option.
+    texts = [f"\0{each.text}" if each.typed[:1] in "\"'" else each.text for each in words]
     options = parser_of(command).parse_intermixed_args(texts)
+    options.words = [word[1:] if word[:1] == "\0" else word for word in options.words]
     command.check(options)
     answer = await command.function(await session.client(), session.screen, options)
     session.learn(answer.raw)

@@ -113,12 +113,12 @@ def _take_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
 
 
 def quoted(text: str, *, is_whole: bool = True) -> str:
-    """Return a string as a shell word, quoted if necessary.
+    """Return a string as a shell word, quoted if necessary: in quotes it is never an option.
 
     Without ``is_whole`` the quotes stay open, for the rest of the word.
     """
     words = split_words(text, unfinished=True)
-    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] != "&":
+    if len(words) == 1 and words[0] == Word(text, text, 0) and text[0] not in "&-":
         return text
     end = '"' if is_whole else ""
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + end

@@ -218,3 +218,21 @@ def test_what_is_drawn_is_escaped() -> None:
         found = fits(line, known)
         assert found
         assert all(each.isprintable() for each in found)
+
+
+async def test_a_name_from_a_server_is_never_an_option() -> None:
+    """F-SAFE-6: TAB puts it in quotes, and in quotes it is the name of a prompt or a tool."""
+    name = "--unchecked"
+    answers: dict[str, Any] = {
+        "prompts/list": {"prompts": [{"name": "--trace=F"}]},
+        "prompts/get": {"messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}]},
+        "tools/list": {"tools": [{"name": name, "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": "called"}]},
+    }
+    async with in_shell(answers=answers) as world:
+        await world.run("prompts", "tools")
+        session = world.shell._session
+        assert candidates(typing_at("prompt ", 7), session, ()) == ['"--trace=F" ']
+        assert candidates(typing_at("call ", 5), session, ()) == [f'"{name}" ']
+        assert await world.run('prompt "--trace=F"', f'call "{name}"') == ["user: hi", "called"]
+        assert "prompt needs PROMPT" in (await world.fail("prompt --trace=F"))[1]
