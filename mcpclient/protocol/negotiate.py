@@ -169,18 +169,40 @@ class _Negotiation:
         """Find out which opening request took effect, by a ping, which only a session answers.
 
         The order of the answers proves nothing. With TypeScript SDK 2.4 `initialize` ends the
-        stateless era that the probe has begun; with rmcp it is answered, and changes nothing.
+        stateless era that the probe has begun; with rmcp it is answered, and changes nothing. Nor
+        does an answer to server/discover: the Python SDK gives one in a session, too.
         """
         try:
             yield from self._ask(Ask(agreement.era, "ping", None, PING_TIMEOUT))
         except PeerError as refusal:
+            _logger.debug("%s refused a ping: %s", self._plan.target, refusal)
             try:
-                return self._described or (yield from self._open_stateless())
+                described = self._described or (yield from self._open_stateless())
             except (PeerError, CallTimeout):  # it is a session, of a server without ping
-                _logger.debug("%s refused a ping: %s", self._plan.target, refusal)
+                return agreement._replace(is_certain=False)
+            if refusal.code != ErrorCode.METHOD_NOT_FOUND or not (
+                yield from self._lists(agreement)
+            ):
+                return described
         except (CallTimeout, ProtocolViolation, UsageError) as error:
             _logger.debug("%s did not answer a ping: %s", self._plan.target, error)
         return agreement._replace(is_certain=False)
+
+    def _lists(self, agreement: Agreement) -> Generator[Effect, Any, bool]:
+        """Whether a server that lacks ping gives a list without the metadata of the stateless era.
+
+        There every request needs it, so that only a server in a session gives one.
+        """
+        for name in ("tools", "resources", "prompts"):
+            if name in agreement.capabilities:
+                try:
+                    yield from self._ask(Ask(agreement.era, f"{name}/list", None, PING_TIMEOUT))
+                except PeerError:
+                    return False
+                except (CallTimeout, ProtocolViolation, UsageError):
+                    return True  # a refusal would have come at once
+                return True
+        return False
 
     def _initialize(self, version: str) -> Generator[Effect, Any, Answer]:
         """Offer a revision, and another if the server names one instead."""

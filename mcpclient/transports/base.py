@@ -91,6 +91,11 @@ class Transport(abc.ABC):
         return False
 
     @property
+    def left_unread(self) -> bool:
+        """Whether the server has ended without reading all that was sent, where that is known."""
+        return False
+
+    @property
     def cookies(self) -> str:
         """The cookies that a message would carry now: they may identify the caller."""
         return ""

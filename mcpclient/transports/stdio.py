@@ -89,6 +89,10 @@ class StdioTransport(LineTransport):
         """True once the server or one of its processes had to be ended by a signal."""
         return self._process is not None and self._process.was_forced
 
+    @property
+    def left_unread(self) -> bool:
+        return self._process is not None and self._process.left_unread
+
     async def _connect(self) -> ServerProcess:
         self._process = await self._spawn(self.command, self)
         return self._process

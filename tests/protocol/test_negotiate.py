@@ -97,9 +97,9 @@ def describe(effect: Effect) -> str:
         assert "MCP-Protocol-Version" not in outgoing.headers
         assert effect.timeout is None
         return f"initialize {effect.params['protocolVersion']}"
-    if isinstance(effect, Ask) and effect.method == "ping":
+    if isinstance(effect, Ask) and effect.method in ("ping", "tools/list"):
         assert effect.params is None and effect.timeout == PING_TIMEOUT
-        return f"ping {effect.era.version}"
+        return f"{effect.method} {effect.era.version}"
     if isinstance(effect, Ask):
         assert (effect.method, effect.params) == ("server/discover", None)
         return f"{ASKING[effect.timeout]} {effect.era.version}"
@@ -152,7 +152,7 @@ TIMEOUT = CallTimeout("server/discover", 5.0)
 SILENCE: Conversation = [(PROBE, TIMEOUT)]
 LATE: Conversation = [*SILENCE, (INITIALIZE, LateAnswer(discovered()))]
 ANSWERED: Conversation = [("wait", initialized()), *handshake()[1:]]
-PING = "ping 2025-11-25"
+PING, LIST = "ping 2025-11-25", "tools/list 2025-11-25"
 EXITED = ProcessExited(["server"], 1, "Traceback")
 
 # What the server does with the probe, and where that leads.
@@ -174,7 +174,9 @@ STATELESS: dict[str, Conversation] = {
         ("restart", True),
         (PATIENTLY, discovered()),
     ],
-    "slow, and answers initialize as one more request": [*LATE, *ANSWERED, (PING, NO_METHOD)],
+    "slow, and answers initialize as one more request": [
+        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, PeerError(-32602, "missing _meta"))),
+    ],
     "slow, and agrees on a revision without initialize": [
         *LATE,
         ("wait", initialized("2026-07-28")),
@@ -184,6 +186,7 @@ STATELESS: dict[str, Conversation] = {
         *handshake(),
         (PING, LateAnswer(discovered())),
         ("wait", NO_METHOD),
+        (LIST, NO_METHOD),
     ],
     "slow, and answers initialize, then refuses what follows": [
         *SILENCE,
@@ -293,6 +296,12 @@ HANDSHAKE: dict[str, Conversation] = {
         (PING, NotRecorded("session.jsonl", "ping", None)),
     ],
     "silent, and odd about a ping": [*SILENCE, *handshake(), (PING, ProtocolViolation("null"))],
+    "slow, without ping, and describes itself in a session, too": [
+        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, {"tools": []})),
+    ],
+    "slow, without ping, and slow to list": [
+        *(*SILENCE, *handshake(), (PING, NO_METHOD), (PROBE_AGAIN, discovered()), (LIST, TIMEOUT)),
+    ],
     "slow, and takes initialize for the fall-back": [*LATE, *ANSWERED, (PING, {})],
     "slow, answers initialize first, and means it": [
         *SILENCE,

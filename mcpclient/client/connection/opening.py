@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from collections.abc import Awaitable, Collection, Mapping
 from typing import Any, TypeVar, Union
 
@@ -22,9 +23,10 @@ from ...errors import (
 )
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
-from ...protocol.negotiate import negotiate
+from ...protocol.negotiate import PROBE_TIMEOUT, negotiate
 from ...protocol.negotiation import (
     LATEST_HANDSHAKE,
+    PROBE,
     Agreement,
     Ask,
     ClientIdentity,
@@ -52,9 +54,12 @@ Outcome = Union[Result, LateAnswer, bool, None]
 # The shortest wait, in seconds, while the clock is paused.
 _MIN_WAIT = 0.001
 # Seconds between checks whether a server has read a request, and seconds that its answer may take
-# from then on, before it counts as silent. One that starts slowly reads nothing until it runs.
+# from then on, before it counts as silent. One that starts slowly reads nothing until it runs, and
+# is slow to answer then; one that complains about the probe on stderr will not answer it.
 _LOOK_EVERY = 0.05
 _ANSWERS_WITHIN = 0.2
+_LATE_ANSWERS_WITHIN = 10.0
+_COMPLAINT = re.compile(r"(?i)error|warn|invalid|unknown|unsupported|not found|fail|traceback")
 _NO_LIMITS = RequestOptions(None, None)
 
 
@@ -102,6 +107,7 @@ class Opening:
         self._clock = session.deadlines.counted_time
         self._deadline = self._clock() + self._seconds if self._seconds else math.inf
         self._switched = False
+        self._opened_at = self._clock()
         # Those that have no answer yet, with their methods.
         self._requests: dict[asyncio.Task[dict[str, Any]], str] = {}
 
@@ -109,6 +115,7 @@ class Opening:
         """Open the transport and negotiate."""
         session = self._session
         await self._within("connect", session.open_transport())
+        self._opened_at = self._clock()
         plan = plan_for(self._route, self._options, session.transport, remembered)
         return await self._negotiate(plan)
 
@@ -168,7 +175,8 @@ class Opening:
         # The step after an ignored request needs its share of the time as well.
         share = (self._deadline - self._clock()) / 2
         seconds = math.inf if timeout is None else min(timeout, share)
-        while not await self._is_answered(self._requests, seconds):
+        is_probe = self._requests[last] == PROBE
+        while not await self._is_answered(self._requests, seconds, is_probe):
             if self._clock() >= self._deadline:
                 raise self._timeout(self._requests[last])
             if self._session.deadlines.wait_reason is None:
@@ -184,18 +192,36 @@ class Opening:
         del self._requests[last]
         return last.result()
 
-    async def _is_answered(self, answers: Collection[asyncio.Future[Any]], seconds: float) -> bool:
+    async def _is_answered(
+        self, answers: Collection[asyncio.Future[Any]], seconds: float, is_probe: bool
+    ) -> bool:
         """Wait for an answer; return False if the server read the request and was then silent."""
-        silent_at, look_at = self._clock() + seconds, self._clock() + _LOOK_EVERY
-        while not await self._first_of(answers, min(look_at, silent_at) - self._clock()):
+        began = now = self._clock()
+        silent_at, look_at, may_complain = began + seconds, began + _LOOK_EVERY, False
+        while not await self._first_of(answers, min(look_at, silent_at) - now):
             now = self._clock()
             if self._session.transport.has_unread:
-                silent_at, look_at = max(silent_at, now + _ANSWERS_WITHIN), now + _LOOK_EVERY
+                silent_at = max(silent_at, now + self._patience(now - began >= seconds, is_probe))
+                look_at, may_complain = now + _LOOK_EVERY, is_probe
+            elif may_complain and not self._complains():
+                look_at = now + _LOOK_EVERY
             else:
-                look_at = math.inf
+                silent_at = min(silent_at, now + _ANSWERS_WITHIN) if may_complain else silent_at
+                look_at, may_complain = math.inf, False
             if now >= min(silent_at, self._deadline):
                 return False
         return True
+
+    def _patience(self, is_late: bool, is_probe: bool) -> float:
+        """Return the seconds that a server which begins to read now may take to answer."""
+        if not is_probe:
+            return _ANSWERS_WITHIN
+        share = (self._deadline - self._clock()) / 2
+        return min(_LATE_ANSWERS_WITHIN if is_late else PROBE_TIMEOUT, share)
+
+    def _complains(self) -> bool:
+        said = self._session.transport.stderr_tail
+        return PROBE in said and _COMPLAINT.search(said) is not None
 
     async def _withdraw(self) -> None:
         requests, self._requests = self._requests, {}
@@ -204,7 +230,11 @@ class Opening:
     # The transport
 
     async def _restart(self) -> bool:
-        if not self._switched and (self._session.ended is None or self._starts_once):
+        has_ended = self._session.ended is not None and not self._starts_once
+        # One that has run for long, and never read the probe, has not ended because of it.
+        is_late = self._clock() - self._opened_at >= PROBE_TIMEOUT
+        is_other = is_late and self._session.transport.left_unread
+        if not self._switched and (not has_ended or is_other):
             return False
         self._switched = False
         await self._replace_transport((self._route.open_again or self._route.open)())

@@ -120,6 +120,8 @@ class PipeWriter:
         self._broken = broken
         self._size = 0
         self._paused = self._finishing = False
+        #: Whether written bytes were never read, once the pipe is closed.
+        self.left_unread = False
         self._begin()
 
     def _begin(self) -> None:
@@ -175,6 +177,7 @@ class PipeWriter:
         self._kept.clear()
         self._size = 0
         if not self._pipe.closed:
+            self.left_unread = self.has_unread
             _unwatch(self._loop.remove_writer, self._pipe)
 
     def _send(self, data: memoryview) -> int:

@@ -163,6 +163,11 @@ class ServerProcess:
         """Whether written bytes wait to be read by the server, where the system tells."""
         return self._input.has_unread
 
+    @property
+    def left_unread(self) -> bool:
+        """Whether the server has ended without reading all that was written."""
+        return self.exit_code is not None and (self._input.has_unread or self._input.left_unread)
+
     def write(self, data: bytes | memoryview) -> None:
         """Send ``data`` to the server's stdin; bytes the pipe does not take are kept in memory.
 

@@ -252,7 +252,11 @@ class ProbeFilter:
                     yield b"".join(lines[:index])
                     return
                 if self._method in line:
-                    lines = lines[: max(index - _LINES_BEFORE, 0)]
+                    begin = max(index - _LINES_BEFORE, 0)
+                    # Libraries that lay out a record, such as rich, indent all lines but its first.
+                    while begin and lines[begin][:1].isspace() and lines[begin].strip():
+                        begin -= 1
+                    lines = lines[:begin]
                     break
             yield b"".join(lines)
 

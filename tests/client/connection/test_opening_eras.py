@@ -7,12 +7,13 @@ and server are in the same one.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import CallTimeout
+from mcpclient.errors import CallTimeout, ConnectionLost
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.clients import now
 from tests.support.virtual_time import run
@@ -28,11 +29,15 @@ STARTS = [0, 0.9, 1.1, 2, 6]
 class SdkServer:
     """A server in one of the eras, None at first, that reads nothing before ``start`` seconds.
 
-    ``has_unread``: whether messages wait for it, as the transport can tell of a pipe.
+    ``has_unread``: whether messages wait for it, as the transport can tell of a pipe. ``pause``:
+    the seconds that its first answers take. ``stderr``: its complaints.
     """
 
-    def __init__(self, start: float) -> None:
-        self.start = start
+    stderr = ""
+    capabilities: Mapping[str, Any] = {}
+
+    def __init__(self, start: float, pause: float = 0.01) -> None:
+        self.start, self.pause = start, pause
         self.era: str | None = None
         self.received: list[str] = []
         self.has_unread = False
@@ -47,7 +52,7 @@ class SdkServer:
             if "id" in message:
                 waiting.append(message)
                 if len(waiting) == 1:
-                    asyncio.get_running_loop().call_later(0.01, self.answer_all, waiting, end)
+                    asyncio.get_running_loop().call_later(self.pause, self.answer_all, waiting, end)
 
     def answer_all(self, waiting: list[dict[str, Any]], end: ServerEnd) -> None:
         """Answer what came together; some SDKs answer ``initialize`` first."""
@@ -75,11 +80,12 @@ class SdkServer:
 
     def discovered(self) -> dict[str, Any] | None:
         self.era = self.era or STATELESS
-        return {"result": {"supportedVersions": [STATELESS], "capabilities": {}}}
+        return {"result": {"supportedVersions": [STATELESS], "capabilities": self.capabilities}}
 
     def initialized(self) -> dict[str, Any]:
         self.era = SESSION
-        result = {"protocolVersion": SESSION, "capabilities": {}, "serverInfo": {}}
+        capabilities = self.capabilities
+        result = {"protocolVersion": SESSION, "capabilities": capabilities, "serverInfo": {}}
         return {"result": result}
 
 
@@ -128,8 +134,43 @@ class Python10(SdkServer):
         return None
 
 
+class Pingless(TypeScript2):
+    """Answers the probe in its session, too, and has no ping."""
+
+    capabilities: Mapping[str, Any] = {"tools": {}}
+
+    def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
+        return {"error": NO_METHOD} if message["method"] == "ping" else super().answer(message)
+
+
+class PinglessRmcp(Rmcp):
+    """Has a list that only a request of its own era gets."""
+
+    capabilities: Mapping[str, Any] = {"resources": {}, "prompts": {}}
+
+
+class Crashing(SdkServer):
+    """Ends before it has read anything."""
+
+    starts = 0
+
+    async def serve(self, end: ServerEnd) -> None:
+        self.starts += 1
+        self.has_unread = True
+        await asyncio.sleep(self.start)
+        raise ConnectionLost("no database")
+
+
 class PipeTransport(InProcessTransport):
     """Tells whether messages wait, as stdio does on Linux."""
+
+    @property
+    def left_unread(self) -> bool:
+        return self.server.has_unread
+
+    @property
+    def stderr_tail(self) -> str:
+        return self.server.stderr
 
     server: SdkServer
 
@@ -150,7 +191,8 @@ async def used(server: SdkServer, *, knows_pipe: bool) -> tuple[str | None, floa
     async with client_of(server, knows_pipe=knows_pipe) as client:
         seconds = now()
         assert (await client.call_tool("t")).text == "done"
-        await client.ping()
+        if not isinstance(server, Pingless):
+            await client.ping()
         return client.protocol_version, seconds
 
 
@@ -168,16 +210,18 @@ def test_a_late_starter_that_has_read_nothing_yet_gets_the_probe_alone(
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("kind", [TypeScript2, Rmcp, CSharp, Python2, Python1, Python10])
+@pytest.mark.parametrize(
+    "kind", [TypeScript2, Rmcp, CSharp, Python2, Python1, Python10, Pingless, PinglessRmcp]
+)
 def test_behind_a_wrapper_that_reads_the_era_is_that_of_the_server(
     kind: type[SdkServer], start: float
 ) -> None:
     """F-API-27: with both openers sent, a ping finds out which of them counted."""
     version, seconds = run(used(kind(start), knows_pipe=False))
     is_late = start > 1
-    if kind in (Rmcp, CSharp):
+    if kind in (Rmcp, CSharp, PinglessRmcp):
         assert version == STATELESS
-    elif kind in (TypeScript2, Python2):
+    elif kind in (TypeScript2, Python2, Pingless):
         assert version == (SESSION if is_late else STATELESS)
     else:
         assert version == SESSION
@@ -185,11 +229,38 @@ def test_behind_a_wrapper_that_reads_the_era_is_that_of_the_server(
 
 
 @pytest.mark.parametrize("start", STARTS)
-def test_a_server_that_swallows_the_probe_waits_for_a_moment_only(start: float) -> None:
-    """F-API-27: a second, or a fifth of one after it has begun to read."""
-    version, seconds = run(used(Python10(start), knows_pipe=True))
+@pytest.mark.parametrize("stderr", ["", "ERROR: unknown method server/discover"])
+def test_a_server_that_swallows_the_probe_waits_no_longer_than_others_may(
+    stderr: str, start: float
+) -> None:
+    """F-API-27: a fifth of a second after a complaint, without one what the SDKs wait."""
+    server = Python10(start)
+    server.stderr = stderr
+    version, seconds = run(used(server, knows_pipe=True))
     assert version == SESSION
-    assert seconds <= max(1.0, start + 0.25) + 0.05
+    longest = 0.25 if stderr else 1 if start < 1 else 10
+    assert seconds <= max(1.0, start + longest) + 0.06
+
+
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("pause", [0.5, 4, 8])
+def test_a_late_starter_may_answer_late(pause: float, start: float) -> None:
+    """F-API-27: for as long as the other clients wait, if it complains about nothing."""
+    if start < 1 and pause > 1:
+        pytest.skip("one that starts in time has a second")
+    server = TypeScript2(start, pause)
+    version, seconds = run(used(server, knows_pipe=True))
+    assert version == STATELESS
+    assert seconds == pytest.approx(start + pause)
+
+
+@pytest.mark.parametrize(("start", "starts"), [(0.5, 2), (1.5, 1)])
+async def test_a_server_that_crashes_late_is_started_once(start: float, starts: int) -> None:
+    """F-API-27: it never read the probe, so that a second start would only repeat the crash."""
+    server = Crashing(start)
+    with pytest.raises(ConnectionLost):
+        await client_of(server, knows_pipe=True).connect()
+    assert server.starts == starts
 
 
 async def test_a_server_that_never_reads_takes_the_connect_timeout() -> None:

@@ -33,6 +33,26 @@ async def test_the_answer_decides_about_what_names_the_method(
     assert tee.tail() == f"ready\n{COMPLAINT.decode()}at work\n{COMPLAINT.decode()}"
 
 
+# As rich lays out the record of a log, with the method in its fifth line only.
+RECORD = b"""[11/24/26 16:29:02] WARNING  Failed to validate request: 31       session.py:383
+                             validation errors for ClientRequest
+                             PingRequest.method
+                               Input should be 'ping'
+                             input_value='server/discover',
+"""
+
+
+@pytest.mark.virtual_time
+async def test_a_record_that_is_laid_out_is_hidden_from_its_first_line_on() -> None:
+    """F-STD-4"""
+    lines: list[str] = []
+    held = ProbeFilter(lines.append, "server/discover")
+    held.write(b"ready\n  to serve\n" + RECORD + b"    PingRequest.params\n")
+    held.decide(is_unknown=True)
+    held.write(b"")
+    assert lines == ["ready", "  to serve"]
+
+
 @pytest.mark.virtual_time
 async def test_what_is_not_decided_soon_is_shown() -> None:
     """F-STD-4: a user may have to read it; nor is more held than 64 KiB."""
