@@ -30,9 +30,10 @@ _MAX_CLUSTER = 8
 # The ways to write the working directory in a line for a shell, and other variables of it.
 _HERE = re.compile(r"\$PWD\b|\$\{PWD\}|\$\(pwd\)|`pwd`|%CD%")
 _SHELL_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
-# What interpreters add to the name of a script, a module or a folder.
+# What these add to the name of a script, a module or a folder.
+_INTERPRETER = re.compile(r"\b(?:python|pypy|node|deno|bun|tsx|ts-node|ruby|perl|php|uv|pipx)")
 _ENDINGS = (
-    *("", ".js", ".cjs", ".mjs", ".ts", ".json", ".py", ".rb", ".sh"),
+    *(".js", ".cjs", ".mjs", ".ts", ".json", ".py", ".rb", ".sh"),
     *("/__main__.py", "/__init__.py", "/index.js", "/package.json"),
 )
 # Patterns that name files, and in a line for a shell names that are made while it runs.
@@ -144,7 +145,8 @@ def named_files(
     # The digest of a bundle covers its files, which may not be unpacked yet.
     folder = str(bundle_folder(os.environ, entry.sha256)) + os.sep if entry.sha256 else ""
     seen: set[str] = set()
-    for path in _paths_in([_with_env(text, entry.env) for text in texts], cwd, path_of):
+    texts = [_with_env(text, entry.env) for text in dict.fromkeys(texts)]
+    for path in _paths_in(texts, cwd, path_of):
         is_inside = folder and path.startswith(folder) and ".." not in re.split(r"[/\\]", path)
         if not is_inside and os.path.isfile(path) and _real(path) not in seen:
             seen.add(_real(path))  # a word and its parts may name one file
@@ -153,14 +155,16 @@ def named_files(
 
 def _with_env(text: str, env: Mapping[str, str]) -> str:
     """Return a line as a shell reads it that has the variables of an entry."""
+    if "$" not in text and "`" not in text and "%" not in text:
+        return text
     here = _HERE.sub(".", text)
     return _SHELL_VARIABLE.sub(lambda match: env.get(match[1], match[0]), here)
 
 
 def _paths_in(texts: Sequence[str], cwd: str, path_of: Callable[[str, str], str]) -> Iterator[str]:
     """Yield the paths that words may mean, in a working directory and in the folders they name."""
-    words = dict.fromkeys(word for text in texts for word in _words_in(text) if word)
-    paths = dict.fromkeys(path_of(word, cwd) for word in words)
+    words = dict.fromkeys(word for text in dict.fromkeys(texts) for word in _words_in(text) if word)
+    paths = {path_of(word, cwd): word for word in words}
     # As in `cd folder && ./run`, or `--directory folder run.py`.
     named = dict.fromkeys(os.path.normpath(path) for path in paths if os.path.isdir(path))
     folders = [folder for folder in named if folder != cwd]
@@ -171,9 +175,12 @@ def _paths_in(texts: Sequence[str], cwd: str, path_of: Callable[[str, str], str]
             hint="write the long value into a file, and name that",
         )
     for folder in folders:
-        paths.update(dict.fromkeys(path_of(word, folder) for word in words))
-    for path in paths:
-        yield from (path + ending for ending in _ENDINGS)
+        paths.update((path_of(word, folder), word) for word in words)
+    runs_scripts = _INTERPRETER.search("\n".join(texts)) is not None
+    for path, word in paths.items():
+        yield path
+        if "/" in word or (runs_scripts and word[0] != "-"):
+            yield from (path + ending for ending in _ENDINGS)
 
 
 def _words_in(text: str) -> Iterator[str]:
@@ -182,7 +189,7 @@ def _words_in(text: str) -> Iterator[str]:
     for part in _AROUND_PATHS.split(text):
         yield part
         if part[:1] == "-" and part[:2] != "--":
-            yield from (part[end:] for end in range(2, _MAX_CLUSTER + 2))
+            yield from (part[end:] for end in range(2, min(len(part), _MAX_CLUSTER + 2)))
         yield from (part[match.start() :] for match in _BEGIN_OF_PATH.finditer(part))
         if _MODULE.fullmatch(part):
             yield part.replace(".", "/")

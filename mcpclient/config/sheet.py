@@ -40,6 +40,7 @@ _KEY = re.compile(
     r"|(?=.*(?:\+|=$))(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{19,}={0,2}"
     r"|(?:[A-Za-z0-9_-]+\.)+(?!xn--)(?=[^.]*[0-9])[A-Za-z0-9_-]{12,})"
 )
+_WORD = re.compile(r"\w+")
 # Signs of code, which may look at any variable of its process; behind such an option, any words.
 _CODE = re.compile(r"[(){}\[\]`$\n]|%\w+%")
 _CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEprx]|--(?:call|command|eval|exec|execute|print)")
@@ -128,6 +129,7 @@ class _Secrets:
         shown = [getattr(entry, each.name) for each in fields(entry)]
         shown = [each for each in shown if each is not entry.env and each is not entry.headers]
         self._keys: set[tuple[str, str]] = set()
+        mentioned = {word for text in entry.env.values() for word in _WORD.findall(text)}
         env = {} if _has_code(entry.command, defaults) else entry.env
         for kind, values, hideable in (
             ("env", entry.env, env),
@@ -135,13 +137,12 @@ class _Secrets:
         ):
             for name, text in values.items():
                 shown.append(name)
-                others = "\0".join(other for key, other in entry.env.items() if key != name)
                 is_plain = re.fullmatch(_SCHEME, without_references(text)) or _is_key(text)
-                if name in hideable and names_secret(name) and name not in others and is_plain:
+                if name in hideable and names_secret(name) and name not in mentioned and is_plain:
                     self._keys.add((kind, name))
                 else:
                     shown.append(text)
-        self._shown_inputs = frozenset(references(shown, "input"))
+        self._shown_inputs = frozenset(references(shown, "input") if defaults else ())
 
     def row(self, kind: str, name: str, text: str) -> Shown:
         """Return the row of a value, which is hidden if it is a secret in the file itself."""
