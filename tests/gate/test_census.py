@@ -199,22 +199,21 @@ def test_a_managed_server_is_opened_only_after_it_was_judged() -> None:
     (connecting,) = functions(managed, "connect", kind="ManagedClient")
     assert "super" in names_in(opening)
     assert "super" not in names_in(connecting)
-    assert callers_of("open", "client") == {"_connect"}
-    assert callers_of("_connect") == {"_try"}
-    (trying,) = functions("manager.server", "_try")
+    assert callers_of("open", "client") == {"_open_client"}
+    assert callers_of("_open_client") == {"_connect"}
+    (connecting,) = functions("manager.server", "_connect")
     (judging,) = (
         node
-        for node in ast.walk(trying)
+        for node in ast.walk(connecting)
         if isinstance(node, ast.Await) and named(node.value) == "_judge"
     )
-    (attempt,) = (node for node in ast.walk(trying) if named(node) == "_connect")
-    guarded = next(node for node in ast.walk(trying) if isinstance(node, ast.Try))
-    judged, refused, *rest = guarded.body
+    (attempt,) = (node for node in ast.walk(connecting) if named(node) == "_open_client")
+    _, judged, refused, *rest = connecting.body
     assert isinstance(judged, ast.Assign), "it is judged before anything else"
     assert judged.value is judging and ast.unparse(judged.targets[0]) == "refusal"
     assert isinstance(refused, ast.If), "and given up where it is refused"
     assert ast.unparse(refused.test) == "refusal is not None"
-    assert isinstance(refused.body[-1], ast.Return)
+    assert isinstance(refused.body[-1], ast.Raise)
     assert any(attempt in ast.walk(statement) for statement in rest)
     (admitted,) = functions("manager.server", "_judge")
     assert "admit" in names_in(admitted)
