@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -16,8 +16,10 @@ from ..errors import UsageError
 from ..gate.gate import Approvals
 from ..inspector.board import Board, Questions
 from ..inspector.inspector import Inspector, inspect
-from ..inspector.servers import ClientSource, ManagerSource
+from ..inspector.report import report
+from ..inspector.servers import ClientSource, ManagerSource, Room, Source
 from ..manager.manager import Manager
+from ..net.files import write_file
 from ..net.login.browser import open_browser
 from ..net.paths import state_folder
 from ..transports.replaying import Recording
@@ -25,6 +27,7 @@ from .command import Answer, LocalCommand, Server, choice, flag, option
 from .configured import load
 from .connecting import client_for, with_options
 from .parsing import is_named, only_server
+from .render import writing
 from .screen import Screen
 
 _NONE = (
@@ -35,9 +38,10 @@ _NONE = (
 
 @LocalCommand(
     "inspect",
-    usage="[OPTION ...] [SERVER | --replay FILE | -- SERVER-COMMAND ...]",
+    usage="[OPTION ...] [SERVER | RECORDING.jsonl | -- SERVER-COMMAND ...]",
     options=(
         option("--replay", "FILE", "show a recording; of two, compare them", action="append"),
+        option("--html", "OUT", "write the recording as one page that opens anywhere, and end"),
         option("--port", "NUMBER", "port to listen at; default: a free one", type=int, default=0),
         choice("--allow", ("call", "look", "add"), "rights of the page; call by default"),
         flag("--no-browser", "only print the address to open"),
@@ -50,13 +54,19 @@ _NONE = (
     "  mcpclient inspect http://localhost:3001/mcp\n"
     "  mcpclient inspect -- npx -y my-server\n"
     "  mcpclient inspect my-server\n"
-    "  mcpclient inspect --replay before.jsonl --replay after.jsonl",
+    "  mcpclient inspect --replay before.jsonl --replay after.jsonl\n"
+    "  mcpclient inspect session.jsonl --html report.html",
 )
 def _inspect(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if options.replay and is_named(options):
         raise UsageError("inspect shows a server or recordings, not both at once")
-    if options.replay:
-        recordings = [Recording(path) for path in options.replay]
+    replay = options.replay or [word for word in options.words if word.endswith(".jsonl")]
+    if options.html and not replay:
+        raise UsageError("--html needs a recording: mcpclient inspect FILE.jsonl --html OUT")
+    if replay:
+        recordings = [Recording(path) for path in replay]
+        if options.html:
+            return _write_page(recordings, options.html)
         return _run(inspect(recordings, port=options.port, allow="look"), options, screen)
     if not is_named(options):
         return _run_all(load(options.config, otherwise=_NONE), options, screen)
@@ -64,6 +74,13 @@ def _inspect(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     if server.config is not None:
         return _run_all(Config({server.config.name: server.config}), options, screen)
     return _run(_inspector(server, options, screen), options, screen)
+
+
+async def _write_page(recordings: Sequence[Recording], path: str) -> Answer:
+    text = await report(Room(Source(recordings), Questions(Board())))
+    with writing(path):
+        write_file(path, text.encode())
+    return Answer({"file": path, "bytes": len(text.encode())}, f"saved {path}")
 
 
 async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:

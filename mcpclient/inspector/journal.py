@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import takewhile
+from math import inf
 from typing import Any, NamedTuple
 
 from ..jsonrpc.messages import ErrorCode
@@ -361,10 +362,18 @@ class Journal:
         return [str(json.loads(line).get("text", "")) for line in lines]
 
     async def find(
-        self, text: str, lanes: Collection[str], after: int, *, only: str = "", method: str = ""
+        self,
+        text: str,
+        lanes: Collection[str],
+        after: int,
+        *,
+        last: float = inf,
+        only: str = "",
+        method: str = "",
     ) -> list[int]:
         """Return the numbers above ``after`` of the records in these lanes that contain ``text``.
 
+        ``last``: the last number to search.
         ``only``: ``fault``, ``failure`` (which may be a fault), or a level, for log messages that
         are at least as severe. ``method``: of requests and their answers. Case does not matter.
         Other tasks run in between.
@@ -376,7 +385,8 @@ class Journal:
             found += [
                 row.number
                 for row in self.rows(number, _ROWS_PER_TURN)
-                if row.lane in lanes
+                if row.number <= last
+                and row.lane in lanes
                 and (not only or _is_of(row, only))
                 and (not method or row.label == method)
                 and (not wanted or wanted in self._lines[row.number - self.first].lower())

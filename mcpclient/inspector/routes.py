@@ -1,20 +1,12 @@
-"""The routes of the inspector's web server: its page, its data, and their authorization.
-
-The page is one document, whose sources are package data in ``page/``. They are read through the
-loader, as `importlib.resources` fails in a zip archive with Python 3.9 on Windows.
-"""
+"""The routes of the inspector's web server: its page, its data, and their authorization."""
 
 from __future__ import annotations
 
 import asyncio
 import hmac
 import json
-import math
-import re
 from collections.abc import AsyncIterator, Awaitable
-from functools import lru_cache
 from os import urandom
-from pkgutil import get_data
 from typing import Any, Callable, NamedTuple
 
 from ..errors import McpError, UsageError
@@ -22,8 +14,11 @@ from ..net.local_http import LocalRequest, LocalResponse
 from ..version import __version__
 from .board import PageRequest, with_limited_depth
 from .described import described_error, described_login, finish_login, known_login
+from .encoding import encode
 from .journal import Row
+from .report import report
 from .servers import Room, Watch
+from .template import template
 
 # Seconds between two updates of a page: too short to notice, and long enough that a server that
 # sends a thousand messages costs the page one redraw.
@@ -36,50 +31,6 @@ _TAIL = 200
 _MAX_ROWS = 1_000
 
 _LANES = ("client", "server", "http", "stderr")
-
-_IMPORT = {
-    "js": re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE),
-    "css": re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE),
-}
-_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
-
-
-def _read(name: str) -> str:
-    source = get_data(str(__package__), f"page/{name}")
-    assert source is not None, "every loader of files and archives has data"
-    return source.decode()
-
-
-def bundle(name: str, kind: str) -> str:
-    """Return a module of the page and those that it imports, each after the ones it imports.
-
-    They share one scope, in which the linter keeps every top-level name unique. Modules may import
-    each other in a circle.
-    """
-    bodies: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        bodies[name] = ""
-        source = _read(f"{name}.{kind}")
-        for imported in _IMPORT[kind].findall(source):
-            if imported not in bodies:
-                add(imported)
-        del bodies[name]  # it follows the ones it imports
-        code = _COMMENT.sub("", _IMPORT[kind].sub("", source))
-        bodies[name] = _EXPORT.sub("", code).strip()
-
-    add(name)
-    return "\n".join(bodies.values())
-
-
-@lru_cache(maxsize=1)
-def template() -> str:
-    """Return the document without its nonce."""
-    # A copied program imports this package, so the page needs its current name.
-    markup = _read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
-    style, script = bundle("page", "css"), bundle("main", "js")
-    return markup.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)
 
 
 def page(nonce: str) -> bytes:
@@ -184,7 +135,7 @@ class Routes:
                 items, wire = self._items(version), self._wire(told)
                 if items or wire:
                     version = self._room.board.version
-                    data = _encode({"items": items, "wire": wire})
+                    data = encode({"items": items, "wire": wire})
                     yield f"id: {version}\ndata: {data}\n\n".encode()
                     spoke = loop.time()
                 elif loop.time() - spoke > _QUIET:
@@ -240,7 +191,8 @@ class Routes:
         lanes = given.get("lanes", ",".join(_LANES)).split(",")
         end = journal.next
         text, only, method = (given.get(name, "") for name in ("text", "only", "method"))
-        found = await journal.find(text, lanes, after, only=only, method=method)
+        last = _number(given, "last", default=end)
+        found = await journal.find(text, lanes, after, last=last, only=only, method=method)
         return {"numbers": found, "searched": max(end - 1, after)}
 
     async def _get_record(self, given: _Given) -> Any:
@@ -254,6 +206,9 @@ class Routes:
     async def _get_transcript(self, given: _Given) -> LocalResponse:
         text = "".join(self._watch(given).journal.transcript())
         return LocalResponse(200, "application/jsonl", text.encode("utf-8", "surrogatepass"))
+
+    async def _get_report(self, given: _Given) -> LocalResponse:
+        return LocalResponse(200, "text/html; charset=utf-8", (await report(self._room)).encode())
 
     async def _get_calls(self, given: _Given) -> Any:
         return {"calls": self._watch(given).calls()}
@@ -344,29 +299,9 @@ def _routes() -> dict[str, dict[str, tuple[Handler, str]]]:
 _ROUTES = _routes()
 _GRANTS = {"look": {"look"}, "call": {"look", "call"}, "add": {"look", "call", "add"}}
 
-# ASCII, as UTF-8 has no lone surrogates.
-_encode_finite = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
-
-
-def _encode(value: Any) -> str:
-    """Return a value as JSON; NaN and the infinities as strings that the page knows."""
-    try:
-        return _encode_finite(value)
-    except ValueError:
-        return _encode_finite(_with_marks(value))
-
-
-def _with_marks(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_marks(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_with_marks(item) for item in value]
-    is_finite = not isinstance(value, float) or math.isfinite(value)
-    return value if is_finite else f"\ue000{json.dumps(value)}"
-
 
 def _json(value: Any, status: int = 200) -> LocalResponse:
-    return LocalResponse(status, "application/json", _encode(with_limited_depth(value)).encode())
+    return LocalResponse(status, "application/json", encode(with_limited_depth(value)).encode())
 
 
 def _given(request: LocalRequest) -> _Given:

@@ -21,6 +21,7 @@ from ..suggestions import there_is_no
 from ..transports.replaying import Recording
 from .board import CALL, Board, Calls, Questions
 from .described import (
+    LISTS,
     Lists,
     described_client,
     described_error,
@@ -282,14 +283,13 @@ class Watch:
     async def faults(self) -> dict[str, list[tuple[int, Fault]]]:
         """Return the faults of the lists' entries, by list, each with the index of its entry."""
         lists, revision = await self.lists(fresh=False), self.journal.revision
-        found = {
-            name: entry_faults(key, lists[name], revision)
-            for name, key in (("templates", "resourceTemplates"), *((n, n) for n in _LISTS))
-        }
-        schemas = [each async for each in schema_faults(lists["tools"], revision)]
-        placed = [each._replace(text=f"result.tools[{i}].{each.text}") for i, each in schemas]
-        self.journal.add_faults("tools/list", placed)
-        found["tools"] = sorted([*found["tools"], *schemas], key=lambda each: each[0])
+        found = await faults_of(lists, revision)
+        of_schemas = [
+            each._replace(text=f"result.tools[{index}].{each.text}")
+            for index, each in found["tools"]
+            if each.code == "tool-schema"
+        ]
+        self.journal.add_faults("tools/list", of_schemas)
         return found
 
     def calls(self) -> list[dict[str, Any]]:
@@ -301,7 +301,12 @@ class Watch:
         return self._calls[1]
 
 
-_LISTS = ("tools", "resources", "prompts")
+async def faults_of(lists: Lists, revision: str) -> dict[str, list[tuple[int, Fault]]]:
+    """Return the faults of lists' entries, by list, each with the index of its entry."""
+    found = {name: entry_faults(key, lists[name], revision) for _, name, _, key in LISTS}
+    schemas = [each async for each in schema_faults(lists["tools"], revision)]
+    found["tools"] = sorted([*found["tools"], *schemas], key=lambda each: each[0])
+    return found
 
 
 # Seconds between the last page's end and the end of recording: a reload takes less.

@@ -336,7 +336,8 @@ async def test_a_reload_loses_nothing_and_the_address_shows_no_token(chromium: C
 async def test_the_session_is_exported_as_a_transcript(chromium: Chromium) -> None:
     async with chromium.visit(Scene()) as (page, _):
         async with page.expect_download() as download:
-            await page.get_by_role("button", name="Export").click()
+            await page.locator("#export summary").click()
+            await page.locator("#transcript").click()
         path = await (await download.value).path()
         (transcript,) = read_transcripts(path.read_text().splitlines(keepends=True))
         assert transcript.records[0]["message"]["method"] == "initialize"

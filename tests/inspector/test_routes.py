@@ -19,7 +19,8 @@ import pytest
 import mcpclient
 from mcpclient.framing.headers import Headers
 from mcpclient.inspector import routes as module
-from mcpclient.inspector.routes import Routes, bundle, page, policy, template
+from mcpclient.inspector.routes import Routes, page, policy
+from mcpclient.inspector.template import bundle, template
 from mcpclient.net.local_http import LocalRequest, LocalResponse
 from mcpclient.recording.transcript import read_transcripts
 from tests.inspector.scenes import Scene, until

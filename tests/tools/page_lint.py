@@ -1,20 +1,23 @@
 """``python -m tests.tools.page_lint``: format, names and types of the inspector's page.
 
 By prettier, eslint and the type checker of TypeScript, at the versions that `conformance.peers`
-pins. ``--fix`` formats. Where there is no Node.js the last line says so, and is not an error.
+pins; and no modules may import each other in a circle. ``--fix`` formats. Where there is no Node.js
+the last line says so, and is not an error.
 """
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from conformance import peers
 from conformance.peers.install import CannotInstall, install, node_and_npm
 
-__all__ = ["PAGE", "main", "problems_of"]
+__all__ = ["PAGE", "circles", "main", "problems_of"]
 
 _ENVIRONMENT = "node-page"
 _CONFIGURATION = Path(__file__).parent / "page"
@@ -40,6 +43,7 @@ def problems_of(node: str, folder: Path, *, fix: bool = False) -> Iterator[str]:
     scripts = [path for path in sources if path.endswith(".js")]
     prettier = ("--config", str(_CONFIGURATION / "prettier.json"))
     eslint = ("--config", str(_CONFIGURATION / "eslint.config.mjs"))
+    yield from circles(folder)
     tools = (
         ("prettier/bin/prettier.cjs", *prettier, "--write" if fix else "--check", *sources),
         ("eslint/bin/eslint.js", *eslint, *scripts),
@@ -53,6 +57,18 @@ def problems_of(node: str, folder: Path, *, fix: bool = False) -> Iterator[str]:
         )
         if finished.returncode:
             yield f"{finished.stdout}{finished.stderr}".strip()
+
+
+def circles(folder: Path) -> Iterator[str]:
+    """Yield a circle of modules that import each other, if there is one."""
+    graph = {
+        path.stem: re.findall(r'from "\./(\w+)\.js"', path.read_text("utf-8"))
+        for path in folder.glob("*.js")
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        yield f"modules that import each other: {' <- '.join(error.args[1])}"
 
 
 if __name__ == "__main__":

@@ -43,6 +43,14 @@ def test_a_fault_in_a_module_is_reported(text: str, reported: str, tmp_path: Pat
     assert reported in "".join(page_lint.problems_of(node, folder))
 
 
+def test_modules_that_import_each_other_are_reported(tmp_path: Path) -> None:
+    """F-SHOW-10: every module of the page can be loaded by itself."""
+    (tmp_path / "one.js").write_text('import { b } from "./two.js";\n')
+    (tmp_path / "two.js").write_text('import { a } from "./one.js";\n')
+    assert "one <- two" in "".join(page_lint.circles(tmp_path))
+    assert list(page_lint.circles(page_lint.PAGE)) == []
+
+
 @needs_tools
 def test_the_page_has_none() -> None:
     node, _ = node_and_npm()

@@ -7,30 +7,33 @@ import { schemaForm } from "./schema_form.js";
 import { withoutSecrets } from "./schema_values.js";
 import { jsonText } from "./text.js";
 
+/** Return a form, or a warning in its place for a schema that none can be made of. */
+function formOrWarning(schema, draft) {
+  try {
+    return { ...schemaForm(schema, draft?.value), canDraw: true };
+  } catch (error) {
+    const text = `No form can be drawn for this schema (${error.message}).`;
+    const element = el("p", { class: "warning" }, text);
+    return { element, value: () => draft?.value ?? {}, mark: () => {}, canDraw: false };
+  }
+}
+
+function parsedObject(text) {
+  const value = JSON.parse(text);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new Error("it must be an object");
+  return value;
+}
+
 /**
  * A form by the schema and, in its place on demand, the same as raw JSON. `draft`: what `draft()`
  * returned earlier, `{value}` or `{raw}`.
  */
 export function argumentsEditor(schema, draft, label = "Arguments") {
-  let form;
-  let canDraw = true;
-  try {
-    form = schemaForm(schema, draft?.value);
-  } catch (error) {
-    canDraw = false; // a schema that no form can be made of
-    const text = `No form can be drawn for this schema (${error.message}).`;
-    form = {
-      element: el("p", { class: "warning" }, text),
-      value: () => draft?.value ?? {},
-      mark: () => {},
-    };
-  }
-  const raw = el("textarea", {
-    class: "mono growing",
-    rows: 6,
-    "aria-label": `${label} as JSON`,
-    spellcheck: "false",
-  });
+  let form = formOrWarning(schema, draft);
+  const { canDraw } = form;
+  const raw = el("textarea", { class: "mono growing", rows: 6, spellcheck: "false" });
+  raw.setAttribute("aria-label", `${label} as JSON`);
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   let isRaw = false;
   const modes = el("div", { class: "modes", role: "group", "aria-label": label });
@@ -41,12 +44,7 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
   modes.append(...buttons);
   const holder = el("div", {});
 
-  function parsedText() {
-    const value = JSON.parse(raw.value || "{}");
-    if (value === null || typeof value !== "object" || Array.isArray(value))
-      throw new Error("it must be an object");
-    return value;
-  }
+  const parsedText = () => parsedObject(raw.value || "{}");
   function tell(error) {
     problem.textContent = `This is not a JSON object: ${error.message}`;
     problem.hidden = false;
@@ -57,7 +55,7 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
     if (toRaw) raw.value = jsonText(form.value(), 2);
     else {
       try {
-        form = schemaForm(schema, parsedText());
+        form = { ...schemaForm(schema, parsedText()), canDraw };
       } catch (error) {
         return tell(error);
       }

@@ -2,15 +2,14 @@
 // Calls made from this page: their progress, their results, and making them again.
 
 import { get, post } from "./api.js";
-import { entriesOf, progressText, selectEntry, showKind } from "./catalog.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { announce, byId, copyButton, el, fill, first, focusIn, freshId } from "./dom.js";
+import { announce, byId, copyButton, el, fill, first, freshId } from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
-import { known, mayCall, on, setPinned } from "./store.js";
-import { showOffer, submitKeys } from "./subject.js";
+import { go, on, until } from "./events.js";
+import { known, mayCall, setPinned } from "./store.js";
 import { cut, jsonText, lasted, plain, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 import { countedFaults, faultList } from "./verdict.js";
@@ -52,54 +51,45 @@ export async function runCall(method, params, place, timeout = null) {
 export async function callQuietly(method, params) {
   try {
     const { id } = await post("/api/request", { server: known.chosen, method, params });
-    while (known.calls.get(id)?.state === "running" || !known.calls.has(id)) {
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
+    await until("call", () => known.calls.has(id) && known.calls.get(id).state !== "running");
     return await get("/api/call", { id });
   } catch {
     return {};
   }
 }
 
+/** Each place of an outcome that is on the page, with the name of its call and what it shows. */
 const followed = new Map();
 
 on("call", () => {
-  for (const [place, name] of followed) {
-    if (place.isConnected) drawCall(place, name);
+  for (const [place, following] of followed) {
+    if (place.isConnected) drawCall(place, following);
     else followed.delete(place);
   }
 });
 
-function followCall(name, place) {
-  followed.set(place, name);
-  drawCall(place, name);
+export function progressText(call) {
+  const { progress, total, message } = call.progress ?? {};
+  if (progress === undefined) return "running";
+  const said = [
+    total ? `${textOf(progress)} of ${textOf(total)}` : textOf(progress),
+    textOf(message),
+  ];
+  return cut(said.filter(Boolean).join(" "), 300);
 }
 
-function drawCall(place, name) {
+function followCall(name, place) {
+  followed.set(place, { name, shown: "", parts: null });
+  drawCall(place, followed.get(place));
+}
+
+function drawCall(place, following) {
+  const { name } = following;
   const call = known.calls.get(name);
-  if (!call || place.shown === `${name} ${call.state} ${call.milliseconds}`) return;
-  place.shown = `${name} ${call.state} ${call.milliseconds}`;
-  if (call.state === "running") {
-    const { progress, total } = call.progress ?? {};
-    const bar = el("progress", {
-      max: total ?? undefined,
-      value: total ? progress : undefined,
-      "aria-label": "Progress",
-    });
-    if (place.cancel?.isConnected) {
-      showTask(place.task, call.task);
-      return void fill(place.bar, bar, ` ${progressText(call)}`);
-    }
-    place.bar = el("span", {}, bar, ` ${progressText(call)}`);
-    place.cancel = el(
-      "button",
-      { on: { click: () => post("/api/cancel", { id: name }) } },
-      "Cancel",
-    );
-    place.task = el("span", { class: "tag", hidden: true });
-    showTask(place.task, call.task);
-    return void fill(place, el("div", { class: "running" }, place.bar, place.task, place.cancel));
-  }
+  const shown = `${call?.state} ${call?.milliseconds}`;
+  if (!call || following.shown === shown) return;
+  following.shown = shown;
+  if (call.state === "running") return drawRunning(place, following, call);
   followed.delete(place);
   if (place.isConnected) showBusy(false);
   announce(`${call.subject || call.method}: ${call.state}`);
@@ -108,6 +98,23 @@ function drawCall(place, name) {
     (outcome) => fill(place, verdict(name, call), outcomeView(outcome)),
     (error) => fill(place, verdict(name, call), errorBox(error.facts)),
   );
+}
+
+function drawRunning(place, following, call) {
+  const { progress, total } = call.progress ?? {};
+  const bar = el("progress", {
+    max: total ?? undefined,
+    value: total ? progress : undefined,
+    "aria-label": "Progress",
+  });
+  if (!following.parts) {
+    const cancel = () => post("/api/cancel", { id: following.name });
+    following.parts = { bar: el("span"), task: el("span", { class: "tag", hidden: true }) };
+    const button = el("button", { on: { click: cancel } }, "Cancel");
+    fill(place, el("div", { class: "running" }, Object.values(following.parts), button));
+  }
+  fill(following.parts.bar, bar, ` ${progressText(call)}`);
+  showTask(following.parts.task, call.task);
 }
 
 /** Show the state of the task that a call has become. */
@@ -171,7 +178,7 @@ export function showCall(name) {
       { class: "subject" },
       el("h2", { dir: "auto" }, cut(call.subject || call.method, 300)),
       mayCall() && callButton("Replay", () => runCall(call.method, params, outcome)),
-      el("button", { on: { click: () => editAgain(call.method, params) } }, "Edit"),
+      el("button", { on: { click: () => go("edit", call.method, params) } }, "Edit"),
     ),
     el("p", { class: "subtitle" }, call.method),
     outcome,
@@ -184,21 +191,12 @@ export function showCall(name) {
   followCall(name, outcome);
 }
 
-/** Open the form of a request, filled in as it was; raw JSON if there is no form. */
-export function editAgain(method, params) {
-  const kinds = new Map([
-    ["tools/call", ["tools", params?.name]],
-    ["resources/read", ["resources", params?.uri]],
-    ["prompts/get", ["prompts", params?.name]],
-  ]);
-  const [kind, key] = kinds.get(method) ?? [];
-  const entry = kind && entriesOf(kind).find((each) => each.key === key);
-  if (entry) {
-    selectEntry(kind, key);
-    showOffer(entry, { params });
-  } else showRawRequest(method, params);
-  showView("subject");
-  focusIn("#detail", "input, textarea");
+/** Make a call on Ctrl+Enter. */
+export function submitKeys(event, call) {
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    if (mayCall()) call();
+  }
 }
 
 /** A request of any method, with its params as JSON. */
@@ -256,14 +254,13 @@ export async function replay(method, params) {
   replays += 1;
   const what = ["replay", String(replays)];
   showDetail(what, el("p", { class: "quiet" }, "Sending…"));
-  showKind("calls");
+  go("calls");
   showView("subject");
   const isWanted = () => isShowing(what);
   try {
     const { id } = await post("/api/request", { server: known.chosen, method, params });
-    const show = () =>
-      known.calls.has(id) ? showCall(id) : setTimeout(() => isWanted() && show(), 50);
-    if (isWanted()) show();
+    await until("call", () => known.calls.has(id));
+    if (isWanted()) showCall(id);
   } catch (error) {
     if (isWanted()) showDetail(what, errorBox(error.facts));
   }

@@ -1,12 +1,12 @@
 // @ts-check
 // The left pane: a searchable list of what the server offers, and of the calls made so far.
 
-import { showCall } from "./calls.js";
+import { progressText, showCall, showRawRequest } from "./calls.js";
 import { byId, el, fill, focusIn } from "./dom.js";
 import { narrow, showView } from "./layout.js";
-import { choose } from "./main.js";
 import { showOverview, statusText } from "./overview.js";
-import { known, on, orderedServers, server, shownName } from "./store.js";
+import { go, on, view } from "./events.js";
+import { known, orderedServers, server, shownName } from "./store.js";
 import { showOffer } from "./subject.js";
 import { cut, lasted, textOf } from "./text.js";
 import { errorBox } from "./tree.js";
@@ -92,6 +92,9 @@ export function buildCatalog() {
       search.select();
     }
   });
+  view("offer", openSubject);
+  view("edit", editAgain);
+  view("calls", () => showKind("calls"));
   on("lists", refreshCatalog);
   on("call", () => refreshCatalog());
   on("server", () => refreshCatalog());
@@ -236,16 +239,6 @@ function oddOf(lists, kind, index) {
   return oddMaps.get(lists).get(`${kind} ${index}`) ?? null;
 }
 
-export function progressText(call) {
-  const { progress, total, message } = call.progress ?? {};
-  if (progress === undefined) return "running";
-  const said = [
-    total ? `${textOf(progress)} of ${textOf(total)}` : textOf(progress),
-    textOf(message),
-  ];
-  return cut(said.filter(Boolean).join(" "), 300);
-}
-
 const MAX_SEARCHED_LENGTH = 4000;
 
 /** Whether an entry has every word that was searched for, in whatever order. */
@@ -332,16 +325,14 @@ function drawEntry(entry) {
     el(
       "span",
       { class: "text" },
-      entry.odd
-        ? faultsText(entry.odd)
-        : cut(entry.text, 160).replaceAll("\n", " "),
+      entry.odd ? faultsText(entry.odd) : cut(entry.text, 160).replaceAll("\n", " "),
     ),
   ];
 }
 
 function chooseEntry(entry) {
   if (entry.kind === "servers") {
-    choose(entry.key);
+    go("choose", entry.key);
     showOverview();
   } else if (entry.kind === "calls") showCall(entry.key);
   else if (entry.kind === "wirecalls") showWireCall(entry.key, entry.entry);
@@ -349,8 +340,25 @@ function chooseEntry(entry) {
   if (narrow.matches) showView("subject");
 }
 
+/** Open the form of a request, filled in as it was; raw JSON if there is no form. */
+function editAgain(method, params) {
+  const kinds = new Map([
+    ["tools/call", ["tools", params?.name]],
+    ["resources/read", ["resources", params?.uri]],
+    ["prompts/get", ["prompts", params?.name]],
+  ]);
+  const [kind, key] = kinds.get(method) ?? [];
+  const entry = kind && entriesOf(kind).find((each) => each.key === key);
+  if (entry) {
+    selectEntry(kind, key);
+    showOffer(entry, { params });
+  } else showRawRequest(method, params);
+  showView("subject");
+  focusIn("#detail", "input, textarea");
+}
+
 /** Go to an offer by its key, such as a resource that a result links to. */
-export function openSubject(kind, key) {
+function openSubject(kind, key) {
   search.value = "";
   showKind(kind);
   const index = shownNow.entries.findIndex((entry) => entry.key === key);

@@ -4,9 +4,8 @@
 import { get } from "./api.js";
 import { calm, el, fill } from "./dom.js";
 import { showView } from "./layout.js";
-import { on } from "./store.js";
+import { go, on } from "./events.js";
 import { cut, lasted } from "./text.js";
-import { goTo } from "./wire.js";
 
 const MAX_EXCHANGES = 100;
 
@@ -45,7 +44,7 @@ function exchangeTable(exchanges) {
 function exchangeRow({ number, method, target, status, milliseconds }) {
   const show = () => {
     showView("wire");
-    goTo(number);
+    go("record", number);
   };
   return el(
     "tr",

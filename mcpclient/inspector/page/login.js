@@ -1,12 +1,12 @@
 // @ts-check
 // The login to a server: its facts, and how to begin, finish and end it.
 
+import { go } from "./events.js";
 import { get, post } from "./api.js";
 import { announce, el, fill, freshId } from "./dom.js";
-import { factList, showOverview } from "./overview.js";
 import { addressOf, visitLink } from "./questions.js";
 import { known, mayCall } from "./store.js";
-import { errorBox } from "./tree.js";
+import { errorBox, factList } from "./tree.js";
 
 // Milliseconds after which a login that is shown is looked at again: it may have been renewed.
 const LOGIN_PAUSE = 15000;
@@ -48,7 +48,7 @@ function loginFacts(state, login, says) {
   const end = async () => {
     try {
       await post("/api/logout", { server: known.chosen });
-      showOverview();
+      go("server");
       announce("Logged out");
     } catch (error) {
       fill(says, errorBox(error.facts));

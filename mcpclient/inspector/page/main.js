@@ -7,8 +7,10 @@ import { buildCatalog, leaveCalls, refreshCatalog, selectEntry, selectOffer } fr
 import { addressed, isShowing, prependProblem, restoring } from "./detail.js";
 import { byId, el, every, fill, first } from "./dom.js";
 import { showView } from "./layout.js";
+import { isSaved } from "./saved.js";
 import { showOverview, statusText } from "./overview.js";
 import { buildQuestions } from "./questions.js";
+import { on, view } from "./events.js";
 import {
   allow,
   chooseServer,
@@ -16,7 +18,6 @@ import {
   known,
   loadLists,
   loadListsSoon,
-  on,
   orderedServers,
   server,
   setGone,
@@ -30,7 +31,7 @@ import { setRowFields } from "./wire_rows.js";
 
 const serverSelect = /** @type {HTMLSelectElement} */ (byId("servers"));
 
-export function choose(name) {
+function choose(name) {
   if (known.chosen === name) return;
   chooseServer(name);
   serverSelect.value = name;
@@ -57,11 +58,13 @@ function refreshHead() {
     : "MCP inspector";
 }
 
+let offeredServers = "";
+
 function refreshServers() {
   const names = orderedServers().map(([name]) => name);
   const wantedOptions = names.map((name) => `${name}\n${shownName(name)}`).join("\n");
-  if (serverSelect.dataset.options !== wantedOptions) {
-    serverSelect.dataset.options = wantedOptions;
+  if (offeredServers !== wantedOptions) {
+    offeredServers = wantedOptions;
     fill(
       serverSelect,
       names.map((name) => el("option", { value: name }, cut(shownName(name), 60))),
@@ -117,10 +120,11 @@ function showWanted() {
   });
 }
 
-async function exportTranscript() {
-  const response = await ask(`/api/transcript?${new URLSearchParams({ server: known.chosen })}`);
+/** Download the session: its `transcript`, or this page as a file, which is a `report`. */
+async function download(kind, ending) {
+  const response = await ask(`/api/${kind}?${new URLSearchParams({ server: known.chosen })}`);
   const url = URL.createObjectURL(await response.blob());
-  const name = `${(known.chosen ?? "session").replace(/[^\w.-]+/g, "-")}.jsonl`;
+  const name = `${(known.chosen ?? "session").replace(/[^\w.-]+/g, "-")}${ending}`;
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
@@ -136,6 +140,8 @@ function showConnection(error) {
 }
 
 async function start() {
+  view("choose", choose);
+  view("server", showOverview);
   buildCatalog();
   buildQuestions();
   buildWire();
@@ -143,9 +149,10 @@ async function start() {
     button.addEventListener("click", () => showView(button.dataset.view));
   }
   serverSelect.addEventListener("change", () => choose(serverSelect.value));
-  document
-    .getElementById("export")
-    .addEventListener("click", () => exportTranscript().catch(showConnection));
+  const save = (kind, ending) => () => download(kind, ending).catch(showConnection);
+  byId("transcript").addEventListener("click", save("transcript", ".jsonl"));
+  byId("report").addEventListener("click", save("report", ".html"));
+  byId("report").hidden = isSaved;
   on("server", followServers);
   on("gone", () => {
     refreshHead();

@@ -12,7 +12,7 @@ import { loginView } from "./login.js";
 import { configurationOf } from "./snippets.js";
 import { known, loadLists, mayCall, server, shownName } from "./store.js";
 import { cut, jsonText, textOf } from "./text.js";
-import { errorBox, jsonTree } from "./tree.js";
+import { errorBox, factList, jsonTree } from "./tree.js";
 
 const STATUS_WORDS = {
   connected: "connected",
@@ -92,17 +92,6 @@ export function showOverview() {
 function authText(state) {
   if (!state.auth) return undefined;
   return state.status === "needs_auth" ? `${state.auth}, not logged in` : state.auth;
-}
-
-export function factList(rows) {
-  return el(
-    "dl",
-    { class: "facts" },
-    rows.map(([name, value]) => [
-      el("dt", {}, name),
-      el("dd", { dir: "auto" }, cut(textOf(value), 1000)),
-    ]),
-  );
 }
 
 function serverButtons(state) {

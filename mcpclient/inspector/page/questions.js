@@ -7,7 +7,8 @@ import { announce, byId, el, fill, focusIn, freshId, longText } from "./dom.js";
 import { draftOf, forgetDraft, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { messageView } from "./results.js";
-import { known, on, shownName } from "./store.js";
+import { on } from "./events.js";
+import { known, shownName } from "./store.js";
 import { cut, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 

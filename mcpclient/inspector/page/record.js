@@ -1,7 +1,8 @@
 // @ts-check
 // One record of the wire: its message as a tree, its bytes, and what can be done with it.
 
-import { editAgain, replay } from "./calls.js";
+import { go } from "./events.js";
+import { replay } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { copyButton, el, longText } from "./dom.js";
 import { mayCall } from "./store.js";
@@ -120,7 +121,7 @@ function requestButtons(message) {
   if (mayCall() && !["initialize", "server/discover"].includes(message.method)) {
     copies.prepend(
       el("button", { on: { click: () => replay(message.method, params) } }, "Replay"),
-      el("button", { on: { click: () => editAgain(message.method, params) } }, "Edit and replay"),
+      el("button", { on: { click: () => go("edit", message.method, params) } }, "Edit and replay"),
     );
   }
   return copies;

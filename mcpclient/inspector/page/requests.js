@@ -133,48 +133,51 @@ export function promptRequest(entry, draft) {
   };
 }
 
+/** A field of plain text; `complete(name, input, offers)` asks the server, if that can help. */
+function completedField({ name, description, required }, value, complete) {
+  const id = freshId();
+  const offers = el("datalist", { id: `${id}-offers` });
+  const input = el("input", {
+    id,
+    list: complete ? `${id}-offers` : undefined,
+    autocomplete: "off",
+    "aria-required": required ? "true" : undefined,
+    value,
+  });
+  if (complete)
+    input.addEventListener(
+      "input",
+      calm(200, () => complete(name, input, offers)),
+    );
+  const label = el(
+    "label",
+    { for: id },
+    el("span", { class: "name" }, cut(textOf(name), 200)),
+    required === true && el("span", { class: "required" }, "required"),
+  );
+  const place = problemPlace({ element: input, isControl: true });
+  const row = el(
+    "div",
+    { class: "field" },
+    label,
+    input,
+    place.element,
+    offers,
+    description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
+  );
+  return { name, input, row, required: required === true, mark: place.mark };
+}
+
 /** Fields of plain text that the server helps to complete. */
 function completedFields(declared, reference, values) {
   const completes = server()?.capabilities?.completions !== undefined && mayCall();
-  const fields = declared.map(({ name, description, required }) => {
-    const id = freshId();
-    const offers = el("datalist", { id: `${id}-offers` });
-    const input = el("input", {
-      id,
-      list: completes ? `${id}-offers` : undefined,
-      autocomplete: "off",
-      "aria-required": required ? "true" : undefined,
-      value: Object.hasOwn(values, name) ? textOf(values[name]) : "",
-    });
-    if (completes)
-      input.addEventListener(
-        "input",
-        calm(200, () => complete(name, input, offers)),
-      );
-    const label = el(
-      "label",
-      { for: id },
-      el("span", { class: "name" }, cut(textOf(name), 200)),
-      required === true && el("span", { class: "required" }, "required"),
-    );
-    const place = problemPlace({ element: input, isControl: true });
-    const row = el(
-      "div",
-      { class: "field" },
-      label,
-      input,
-      place.element,
-      offers,
-      description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
-    );
-    return { name, input, row, required: required === true, mark: place.mark };
+  const fields = declared.map((about) => {
+    const value = Object.hasOwn(values, about.name) ? textOf(values[about.name]) : "";
+    return completedField(about, value, completes && complete);
   });
   async function complete(name, input, offers) {
-    const context = Object.fromEntries(
-      fields
-        .filter((field) => field.name !== name && field.input.value)
-        .map((field) => [field.name, field.input.value]),
-    );
+    const others = fields.filter((field) => field.name !== name && field.input.value);
+    const context = Object.fromEntries(others.map((field) => [field.name, field.input.value]));
     const params = {
       ref: reference,
       argument: { name, value: input.value },
@@ -193,7 +196,7 @@ function completedFields(declared, reference, values) {
       "div",
       { class: "fields" },
       fields.map(({ row }) => row),
-      !fields.length && el("p", { class: "quiet" }, "It takes nothing."),
+      !fields.length && el("p", { class: "quiet" }, "No arguments."),
     ),
     /** Mark the fields that are required and empty, and return these problems. */
     check() {

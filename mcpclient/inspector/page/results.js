@@ -1,7 +1,7 @@
 // @ts-check
 // The result of a call: its content for people, and all of it as a tree.
 
-import { openSubject } from "./catalog.js";
+import { go } from "./events.js";
 import { copyButton, el, fill, longText } from "./dom.js";
 import { cut, indented, jsonText, sized, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
@@ -65,7 +65,7 @@ function contentView(block) {
       {},
       el(
         "button",
-        { class: "link", on: { click: () => openSubject("resources", textOf(block.uri)) } },
+        { class: "link", on: { click: () => go("offer", "resources", textOf(block.uri)) } },
         cut(textOf(block.uri), 300),
       ),
       ` ${cut(textOf(block.title ?? block.name), 300)}`,

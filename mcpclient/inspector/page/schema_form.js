@@ -229,24 +229,13 @@ function arrayField(schema, root, depth, about) {
       required: true,
     });
     if (value !== undefined) field.set(value);
-    const remove = el(
-      "button",
-      { type: "button", class: "small", "aria-label": `Remove item from ${about.label}` },
-      "✕",
-    );
-    const place = problemPlace(field);
-    const row = el("div", { class: "item" }, field.element, remove, place.element);
-    remove.addEventListener("click", () => {
-      rows.splice(
-        rows.findIndex((each) => each.row === row),
-        1,
-      );
-      row.remove();
+    const made = itemRow(field, about, () => {
+      rows.splice(rows.indexOf(made), 1);
       add.focus();
     });
-    rows.push({ row, field, mark: place.mark });
-    list.append(row);
-    return row.querySelector("input, textarea, select, button") ?? add;
+    rows.push(made);
+    list.append(made.row);
+    return made.row.querySelector("input, textarea, select, button") ?? add;
   }
 
   return {
@@ -278,6 +267,23 @@ function arrayField(schema, root, depth, about) {
         problems,
       ),
   };
+}
+
+/** One item of a list, with a button that removes it. */
+function itemRow(field, about, removed) {
+  const remove = el(
+    "button",
+    {
+      type: "button",
+      class: "small",
+      "aria-label": `Remove item from ${about.label}`,
+      on: { click: () => (row.remove(), removed()) },
+    },
+    "✕",
+  );
+  const place = problemPlace(field);
+  const row = el("div", { class: "item" }, field.element, remove, place.element);
+  return { row, field, mark: place.mark };
 }
 
 function variantField(variants, root, depth, about) {

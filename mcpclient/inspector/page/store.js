@@ -2,6 +2,7 @@
 // The state of the page: servers, calls, questions, and what has been fetched of them.
 
 import { get } from "./api.js";
+import { changed } from "./events.js";
 import { cut, textOf } from "./text.js";
 import { wireOf } from "./wire_rows.js";
 
@@ -18,24 +19,6 @@ export const known = {
   chosen: null,
   pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
 };
-
-const listeners = new Map();
-
-/** Call `work` whenever something of a kind has changed. */
-export function on(kind, work) {
-  if (!listeners.has(kind)) listeners.set(kind, []);
-  listeners.get(kind).push(work);
-}
-
-export function changed(kind, name) {
-  for (const work of listeners.get(kind) ?? []) {
-    try {
-      work(name);
-    } catch (error) {
-      reportError(error); // one part of the page that fails leaves the others alone
-    }
-  }
-}
 
 const PLACES = {
   server: "servers",

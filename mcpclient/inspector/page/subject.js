@@ -2,7 +2,7 @@
 // The middle pane: one tool, resource or prompt with its form.
 
 import { problemSummary } from "./arguments.js";
-import { callButton, outcomePlace, runCall, showLatestCall } from "./calls.js";
+import { callButton, outcomePlace, runCall, showLatestCall, submitKeys } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
 import { calm, copyButton, el, fill, focusIn, freshId, longText } from "./dom.js";
@@ -90,9 +90,14 @@ function drawOffer(entry, draft) {
     options,
   );
   keepDraft(form, key, () => ({ ...request.draft(), timeout: request.timeout?.value }));
+  showDetail([entry.kind, entry.key], offerParts(entry, request, buttons, outcome, form));
+  showLatestCall(request.method, entry.key, outcome);
+}
+
+/** Return the elements that show an offer, around its form. */
+function offerParts(entry, request, buttons, outcome, form) {
   const { title } = entry.entry;
-  showDetail(
-    [entry.kind, entry.key],
+  return [
     el(
       "header",
       { class: "subject" },
@@ -121,15 +126,7 @@ function drawOffer(entry, draft) {
       jsonTree(entry.entry, "Definition", 1),
       copyButton("Copy definition", () => jsonText(entry.entry, 2), "small"),
     ),
-  );
-  showLatestCall(request.method, entry.key, outcome);
-}
-
-export function submitKeys(event, call) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    if (mayCall()) call();
-  }
+  ];
 }
 
 function optionsOf(request, timeout) {

@@ -8,16 +8,44 @@ const CHILDREN_AT_ONCE = 100;
 
 /** Return an element that shows a JSON value. `open`: how many levels are open at first. */
 export function jsonTree(value, label = "", open = 2) {
-  const tree = el("div", {
-    class: "tree",
-    role: "tree",
-    "aria-label": label || "Value",
-    tabindex: "0",
-  });
-  const nodes = new Map();
-  let active = null;
+  return new JsonTree(value, label || "Value", open).element;
+}
 
-  function nodeOf(key, item, level) {
+class JsonTree {
+  constructor(value, label, open) {
+    this.nodes = new Map(); // by their elements
+    this.active = null;
+    this.element = el("div", {
+      class: "tree",
+      role: "tree",
+      "aria-label": label,
+      tabindex: "0",
+      on: {
+        click: (event) => this.click(event),
+        keydown: (event) => this.press(event),
+        copy: (event) => this.copy(event),
+      },
+    });
+    const root = this.nodeOf(null, value, 1);
+    this.element.append(root.element);
+    this.openLevels(root, open);
+  }
+
+  openLevels(root, open) {
+    const waiting = open > 0 ? [root] : [];
+    while (waiting.length) {
+      const node = waiting.shift();
+      this.openNode(node);
+      let next = node.element.nextSibling;
+      while (next && this.nodes.get(next).level > node.level) {
+        const child = this.nodes.get(next);
+        if (child.level <= open && child.inside && sizeOf(child.item) <= 30) waiting.push(child);
+        next = next.nextSibling;
+      }
+    }
+  }
+
+  nodeOf(key, item, level) {
     const inside = isBranch(item);
     const node = { key, item, level, inside, isOpen: false, shown: 0, element: null };
     node.element = el(
@@ -36,138 +64,128 @@ export function jsonTree(value, label = "", open = 2) {
       leaf(item),
     );
     node.element.style.paddingInlineStart = `${(level - 1) * 14 + 4}px`;
-    nodes.set(node.element, node);
+    this.nodes.set(node.element, node);
     return node;
   }
 
-  function openNode(node) {
+  openNode(node) {
     if (!node.inside || node.isOpen) return;
     node.isOpen = true;
     node.element.setAttribute("aria-expanded", "true");
     node.element.firstChild.textContent = "▾";
     node.shown = 0;
-    showChildren(node, node.element);
+    this.showChildren(node, node.element);
   }
 
-  function showChildren(node, after) {
+  showChildren(node, after) {
     const entries = Array.isArray(node.item)
       ? node.item
           .slice(node.shown, node.shown + CHILDREN_AT_ONCE)
           .map((item, i) => [node.shown + i, item])
       : Object.entries(node.item).slice(node.shown, node.shown + CHILDREN_AT_ONCE);
     for (const [key, item] of entries) {
-      const child = nodeOf(key, item, node.level + 1);
+      const child = this.nodeOf(key, item, node.level + 1);
       after.after(child.element);
       after = child.element;
     }
     node.shown += entries.length;
     const left = sizeOf(node.item) - node.shown;
     if (left > 0) {
-      const more = nodeOf(null, `${left.toLocaleString()} more`, node.level + 1);
+      const more = this.nodeOf(null, `${left.toLocaleString()} more`, node.level + 1);
       more.element.classList.add("more");
       more.parent = node;
       after.after(more.element);
     }
   }
 
-  function closeNode(node) {
+  closeNode(node) {
     if (!node.isOpen) return;
     node.isOpen = false;
     node.element.setAttribute("aria-expanded", "false");
     node.element.firstChild.textContent = "▸";
     let next = node.element.nextSibling;
-    while (next && nodes.get(next).level > node.level) {
+    while (next && this.nodes.get(next).level > node.level) {
       const after = next.nextSibling;
-      nodes.delete(next);
+      this.nodes.delete(next);
       next.remove();
       next = after;
     }
   }
 
-  function toggle(node) {
+  toggle(node) {
     if (node.parent) {
       const before = node.element.previousSibling;
       node.element.remove();
-      nodes.delete(node.element);
-      showChildren(node.parent, before);
-    } else if (node.isOpen) closeNode(node);
-    else openNode(node);
+      this.nodes.delete(node.element);
+      this.showChildren(node.parent, before);
+    } else if (node.isOpen) this.closeNode(node);
+    else this.openNode(node);
   }
 
-  function activate(element) {
+  activate(element) {
     if (!element) return;
-    active?.setAttribute("aria-selected", "false");
-    active = element;
-    active.setAttribute("aria-selected", "true");
-    tree.setAttribute("aria-activedescendant", active.id);
-    active.scrollIntoView({ block: "nearest" });
+    this.active?.setAttribute("aria-selected", "false");
+    this.active = element;
+    this.active.setAttribute("aria-selected", "true");
+    this.element.setAttribute("aria-activedescendant", this.active.id);
+    this.active.scrollIntoView({ block: "nearest" });
   }
-
-  tree.addEventListener("click", (event) => {
-    const element = event.target.closest(".node");
-    if (!element || getSelection().toString()) return;
-    activate(element);
-    toggle(nodes.get(element));
-  });
-  tree.addEventListener("keydown", (event) => {
-    if (!active?.isConnected) activate(tree.firstChild);
-    const node = nodes.get(active);
-    const moves = {
-      ArrowDown: () => activate(active.nextSibling),
-      ArrowUp: () => activate(active.previousSibling),
-      Home: () => activate(tree.firstChild),
-      End: () => activate(tree.lastChild),
-      ArrowRight: () => (node.isOpen ? activate(active.nextSibling) : openNode(node)),
-      ArrowLeft: () => (node.isOpen ? closeNode(node) : activate(parentOf(active))),
-      Enter: () => toggle(node),
-    };
-    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    moves[event.key]();
-  });
-
-  // What is copied is JSON: of the active node, or of the smallest that holds a selection.
-  tree.addEventListener("copy", (event) => {
-    const selection = getSelection();
-    const chosen = [...tree.children].filter((each) => selection.containsNode(each, true));
-    if (chosen.length === 1 && selection.toString()) return; // a part of one line, as it is
-    const node = nodes.get(selection.toString() ? around(chosen) : active);
-    if (!node || node.parent) return;
-    event.preventDefault();
-    event.clipboardData.setData("text/plain", jsonText(node.item, 2));
-  });
 
   /** Return the first of some nodes that all of them are in. */
-  function around(chosen) {
+  around(chosen) {
     let element = chosen[0];
-    const least = () => nodes.get(element).level;
-    while (element && chosen.some((each) => each !== element && nodes.get(each).level <= least())) {
-      element = parentOf(element);
+    const least = () => this.nodes.get(element).level;
+    while (
+      element &&
+      chosen.some((each) => each !== element && this.nodes.get(each).level <= least())
+    ) {
+      element = this.parentOf(element);
     }
     return element;
   }
 
-  function parentOf(element) {
-    const { level } = nodes.get(element);
+  parentOf(element) {
+    const { level } = this.nodes.get(element);
     let before = element.previousSibling;
-    while (before && nodes.get(before).level >= level) before = before.previousSibling;
+    while (before && this.nodes.get(before).level >= level) before = before.previousSibling;
     return before;
   }
 
-  const root = nodeOf(null, value, 1);
-  tree.append(root.element);
-  const waiting = open > 0 ? [root] : [];
-  while (waiting.length) {
-    const node = waiting.shift();
-    openNode(node);
-    let next = node.element.nextSibling;
-    while (next && nodes.get(next).level > node.level) {
-      const child = nodes.get(next);
-      if (child.level <= open && child.inside && sizeOf(child.item) <= 30) waiting.push(child);
-      next = next.nextSibling;
-    }
+  click(event) {
+    const element = event.target.closest(".node");
+    if (!element || getSelection().toString()) return;
+    this.activate(element);
+    this.toggle(this.nodes.get(element));
   }
-  return tree;
+
+  press(event) {
+    if (!this.active?.isConnected) this.activate(this.element.firstChild);
+    const { active } = this;
+    const node = this.nodes.get(active);
+    const moves = {
+      ArrowDown: () => this.activate(active.nextSibling),
+      ArrowUp: () => this.activate(active.previousSibling),
+      Home: () => this.activate(this.element.firstChild),
+      End: () => this.activate(this.element.lastChild),
+      ArrowRight: () => (node.isOpen ? this.activate(active.nextSibling) : this.openNode(node)),
+      ArrowLeft: () => (node.isOpen ? this.closeNode(node) : this.activate(this.parentOf(active))),
+      Enter: () => this.toggle(node),
+    };
+    if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    moves[event.key]();
+  }
+
+  /** Copy JSON: of the active node, or of the smallest that holds a selection. */
+  copy(event) {
+    const selection = getSelection();
+    const chosen = [...this.element.children].filter((each) => selection.containsNode(each, true));
+    if (chosen.length === 1 && selection.toString()) return; // a part of one line, as it is
+    const node = this.nodes.get(selection.toString() ? this.around(chosen) : this.active);
+    if (!node || node.parent) return;
+    event.preventDefault();
+    event.clipboardData.setData("text/plain", jsonText(node.item, 2));
+  }
 }
 
 function isBranch(value) {
@@ -205,5 +223,17 @@ export function errorBox(error) {
     ],
     error.hint && el("p", { class: "hint", dir: "auto" }, error.hint),
     error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
+  );
+}
+
+/** Return names and values as a list of facts. */
+export function factList(rows) {
+  return el(
+    "dl",
+    { class: "facts" },
+    rows.map(([name, value]) => [
+      el("dt", {}, name),
+      el("dd", { dir: "auto" }, cut(textOf(value), 1000)),
+    ]),
   );
 }

@@ -3,11 +3,13 @@
 
 import { get } from "./api.js";
 import { addressRecord } from "./detail.js";
-import { announce, byId, calm, el, fill } from "./dom.js";
+import { announce, byId, calm, el, every, fill } from "./dom.js";
 import { showView } from "./layout.js";
 import { recordParts } from "./record.js";
-import { known, on } from "./store.js";
+import { on, view } from "./events.js";
+import { known } from "./store.js";
 import { cut, lasted, timeOfDay } from "./text.js";
+import { buildTimeline, refreshTimeline, resetTimeline } from "./timeline.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
 import { faultsText } from "./verdict.js";
@@ -36,6 +38,8 @@ const wireView = {
   searched: -1,
   chosen: null,
   partner: null,
+  range: null, // the first and the last number, of what the timeline shows
+  isTimeline: false,
   isWallClock: sessionStorage.getItem("inspector-clock") === "wall",
 };
 const clearedAt = new Map(); // by server: the number before which records are hidden
@@ -62,6 +66,7 @@ const methodsSeen = new Set();
 const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
 const wireNote = el("p", { class: "quiet wirenote" });
 const recordView = el("section", { class: "record", "aria-label": "Record", hidden: true });
+const picture = buildTimeline();
 const timeline = new VirtualList({
   label: "What crossed the wire",
   rowHeight: 24,
@@ -81,50 +86,67 @@ const timeline = new VirtualList({
   choose: (index) => showRecord(numberAt(index)),
 });
 
-export function buildWire() {
-  const lanes = el(
-    "div",
-    { class: "lanes", role: "group", "aria-label": "Lanes" },
-    LANES.map((lane) => {
-      const button = el(
-        "button",
-        { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } },
-        LANE_NAMES[lane],
-      );
-      laneButtons.set(lane, button);
-      return button;
-    }),
+const modes = ["Records", "Timeline"].map((label, index) =>
+  el("button", { on: { click: () => showMode(index === 1) } }, label),
+);
+
+function showMode(isTimeline) {
+  wireView.isTimeline = isTimeline;
+  modes.forEach((mode, index) =>
+    mode.setAttribute("aria-pressed", String((index === 1) === isTimeline)),
   );
-  const clock = el("button", { class: "small", on: { click: toggleClock } }, "Clock");
+  timeline.element.hidden = isTimeline;
+  picture.hidden = !isTimeline;
+  for (const element of every(".recordsonly")) element.hidden = isTimeline;
+  refreshWire();
+}
+
+function laneButton(lane) {
+  const button = el(
+    "button",
+    { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } },
+    LANE_NAMES[lane],
+  );
+  laneButtons.set(lane, button);
+  return button;
+}
+
+function clockButton() {
+  const clock = el("button", { class: "small", on: { click: toggle } }, "Clock");
   clock.setAttribute("aria-pressed", String(wireView.isWallClock));
   clock.title = "The time of day, or seconds since the connection began";
-  const clear = el("button", { class: "small", on: { click: clearWire } }, "Clear");
-  clear.title = "Hide the records so far; the export still has them";
-  function toggleClock() {
+  function toggle() {
     wireView.isWallClock = !wireView.isWallClock;
     sessionStorage.setItem("inspector-clock", wireView.isWallClock ? "wall" : "");
     clock.setAttribute("aria-pressed", String(wireView.isWallClock));
     timeline.refresh();
   }
+  return clock;
+}
+
+export function buildWire() {
+  const clear = el("button", { class: "small", on: { click: clearWire } }, "Clear");
+  clear.title = "Hide the records so far; the export still has them";
+  const follow = el("label", { class: "check" }, followBox, "follow");
   byId("wire").append(
     el(
       "div",
       { class: "wirehead" },
       el("h2", { class: "unseen" }, "Wire"),
-      lanes,
-      el("div", { class: "line" }, wireFilter, methodSelect, onlySelect),
+      el("div", { class: "modes", role: "group", "aria-label": "Show as" }, modes),
       el(
         "div",
-        { class: "line" },
-        wireNote,
-        el("label", { class: "check" }, followBox, "follow"),
-        clock,
-        clear,
+        { class: "lanes recordsonly", role: "group", "aria-label": "Lanes" },
+        LANES.map((lane) => laneButton(lane)),
       ),
+      el("div", { class: "line recordsonly" }, wireFilter, methodSelect, onlySelect),
+      el("div", { class: "line recordsonly" }, wireNote, follow, clockButton(), clear),
     ),
     timeline.element,
+    picture,
     recordView,
   );
+  showMode(false);
   wireFilter.addEventListener(
     "input",
     calm(150, () => filterAnew()),
@@ -137,7 +159,12 @@ export function buildWire() {
   byId("wire").addEventListener("keydown", (event) => {
     if (event.key === "Escape" && !recordView.hidden && event.target !== wireFilter) closeRecord();
   });
-  byId("faults").addEventListener("click", showFaults);
+  byId("faults").addEventListener("click", () => (showMode(false), showFaults()));
+  view("record", goTo);
+  view("range", (range) => {
+    wireView.range = range;
+    filterAnew();
+  });
   on("wire", refreshWire);
 }
 
@@ -149,8 +176,8 @@ function leaveEnd() {
 }
 
 function isFiltered() {
-  const { text, only, method, lanes } = wireView;
-  return text !== "" || only !== "" || method !== "" || lanes.size < LANES.length;
+  const { text, only, method, lanes, range } = wireView;
+  return range !== null || text !== "" || only !== "" || method !== "" || lanes.size < LANES.length;
 }
 
 /** Return the number of the first record that is shown. */
@@ -209,7 +236,8 @@ export function refreshWire() {
   refreshMethods(wire);
   refreshNote(wire);
   if (isFiltered()) findMore();
-  timeline.refresh({ follow: followBox.checked });
+  if (wireView.isTimeline) refreshTimeline();
+  else timeline.refresh({ follow: followBox.checked });
 }
 
 /** Offer the methods that have been seen. */
@@ -273,6 +301,7 @@ function showFaults() {
 
 function resetFilters() {
   wireFilter.value = methodSelect.value = onlySelect.value = "";
+  wireView.range = null;
   for (const lane of LANES) {
     wireView.lanes.add(lane);
     laneButtons.get(lane).setAttribute("aria-pressed", "true");
@@ -293,9 +322,11 @@ async function findMore() {
   const wire = wireOf(known.chosen);
   if (isFinding || wireView.searched >= wire.next - 1) return;
   isFinding = true;
-  const { text, lanes, found, method, only, searched } = wireView;
+  const { text, lanes, found, method, only, searched, range } = wireView;
   try {
-    const query = { server: wire.name, text, method, only, after: searched };
+    const [first, last] = range ?? [0, wire.next];
+    const after = Math.max(searched, first - 1);
+    const query = { server: wire.name, text, method, only, after, last };
     const answer = await get("/api/find", { ...query, lanes: [...lanes].join(",") });
     if (wireView.found === found && wire.name === known.chosen) {
       for (const number of answer.numbers) found.push(number);
@@ -309,7 +340,8 @@ async function findMore() {
 
 /** Forget what was found and chosen: another server's wire is shown. */
 export function resetWire() {
-  Object.assign(wireView, { found: [], searched: -1, partner: null, chosen: null });
+  Object.assign(wireView, { found: [], searched: -1, partner: null, chosen: null, range: null });
+  resetTimeline();
   recordView.hidden = true;
   timeline.active = -1;
 }

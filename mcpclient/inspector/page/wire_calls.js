@@ -3,13 +3,16 @@
 // page is attached to, as they stand on the wire.
 
 import { get } from "./api.js";
-import { callButton, editAgain, replay } from "./calls.js";
+import { callButton, replay } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { showDetail } from "./detail.js";
 import { el } from "./dom.js";
-import { changed, known, mayCall } from "./store.js";
+import { changed, go } from "./events.js";
+import { known, mayCall } from "./store.js";
 import { cut, jsonText, lasted, textOf } from "./text.js";
 import { jsonTree } from "./tree.js";
+import { countedFaults, faultList } from "./verdict.js";
+import { wireOf } from "./wire_rows.js";
 
 // What a page asks by itself, or a client does around calls.
 const BACKGROUND = new Set([
@@ -59,7 +62,8 @@ function keyOf(method, params) {
 }
 
 /** Show a call that is on the wire, and buttons to make it again. */
-export function showWireCall(index, { method, params, outcome, seconds }) {
+export function showWireCall(index, { number, method, params, outcome, seconds }) {
+  const faults = wireOf(known.chosen).spans.get(number)?.faults ?? [];
   const { _meta, ...others } = params ?? {};
   const subjectName = textOf(others.name ?? others.uri);
   showDetail(
@@ -69,9 +73,11 @@ export function showWireCall(index, { method, params, outcome, seconds }) {
       { class: "subject" },
       el("h2", { dir: "auto" }, cut(subjectName || method, 300)),
       mayCall() && callButton("Replay", () => replay(method, others)),
-      mayCall() && el("button", { on: { click: () => editAgain(method, others) } }, "Edit"),
+      mayCall() && el("button", { on: { click: () => go("edit", method, others) } }, "Edit"),
     ),
     el("p", { class: "subtitle" }, method, " · ", seconds === null ? "" : lasted(seconds * 1000)),
+    faults.length > 0 && el("p", { class: "bad" }, countedFaults(faults.length)),
+    faultList(faults),
     el("h3", {}, "Params"),
     jsonTree(others, "Params", 3),
     el("h3", {}, "Outcome"),

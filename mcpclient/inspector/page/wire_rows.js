@@ -2,7 +2,7 @@
 // The rows of each server's wire: those in view are loaded, in chunks, and forgotten again.
 
 import { get } from "./api.js";
-import { changed } from "./store.js";
+import { changed } from "./events.js";
 
 const CHUNK = 200;
 

@@ -1,7 +1,7 @@
 // What eslint reports in the modules of the inspector's page: names that are not imported, not
 // used, or hidden, and what hides a mistake.
 const browser = [
-  "AbortController Blob Event HTMLElement MutationObserver Node ResizeObserver TextDecoderStream",
+  "AbortController Blob Event HTMLElement MutationObserver Node ResizeObserver Response TextDecoderStream",
   "TextEncoder URL URLSearchParams Uint8Array addEventListener atob btoa clearTimeout confirm",
   "console document fetch getSelection history location matchMedia navigator performance",
   "reportError",
@@ -20,6 +20,7 @@ export default [
     rules: {
       eqeqeq: "error",
       "max-lines": ["error", 400],
+      "max-lines-per-function": ["error", 70],
       "no-console": "error",
       "no-dupe-keys": "error",
       "no-eval": "error",
