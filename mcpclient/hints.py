@@ -77,6 +77,27 @@ SHELL: Speech = {
     "visit": "Log in with: mcpclient auth login URL",
     "unchecked": "the other tools can be used meanwhile",
 }
+PAGE: Speech = {
+    **SHELL,
+    **{name: f"{name} of its configuration" for name in ("ca_file", "cwd", "env", "proxy")},
+    "auth": "the server's configuration",
+    "call_schema": "Compare the arguments with the form, or with the definition below it.",
+    "connect": "Connect first, by the button above.",
+    "connect_timeout": "the timeout of its configuration",
+    "credentials": "Log in with another account, or configure a token that may do this.",
+    "grant": "the sandbox of its configuration",
+    "handlers": "Nothing answers such questions here: see what this client handles, on its page.",
+    "identify": "Log in by the button above, or configure a token for the server.",
+    "log_in": "Log in again, by the button above.",
+    "max_timeout": "the timeout below the form",
+    "offers": "See the lists on the left, and the capabilities of the server on its page.",
+    "reidentify": "The token was refused: log in by the button above, or configure another one.",
+    "resources": "See which resources the server has, in the list on the left.",
+    "timeout": "the timeout below the form",
+    "trace": "the records on the right",
+    "visit": "Log in by the button above.",
+}
+"""Of the inspector's page."""
 _NAMES = re.compile(r"\{([a-z_]+)\}")
 
 # Hints that several errors share.

@@ -372,7 +372,7 @@ CONNECTING = (
     option(
         "--timeout",
         "SECONDS",
-        "longest silence of the server (30); 0: no limit",
+        "longest wait for a response or progress (30); 0: no limit",
         type=seconds("--timeout"),
     ),
     option(

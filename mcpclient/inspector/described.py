@@ -19,6 +19,7 @@ from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
+from ..hints import PAGE, hint_for
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer, forget_variables
 from ..protocol.faults import Fault, lists
@@ -33,7 +34,7 @@ def described_error(error: BaseException | None) -> dict[str, Any] | None:
     if error is None:
         return None
     facts = error_facts(error, Redactor())
-    hint = error.hint if isinstance(error, McpError) else ""
+    hint = hint_for(error, PAGE) if isinstance(error, McpError) else ""
     return {"hint": hint or None, **facts}
 
 
@@ -60,6 +61,7 @@ def described_client(client: Client) -> dict[str, Any]:
         "inherit_env": options.inherit_env,
         "auth": None if auth is None else kind,
         "has_login": login_of(client) is not None,
+        "timeout": options.timeouts.connect,
         "answers": sorted(options.handlers.capabilities),
     }
 

@@ -92,7 +92,8 @@ def _outcome(message: Mapping[str, Any], label: str) -> tuple[str, str, object]:
             return "error", label, "the tool failed"
         for name, value in result.items():
             if isinstance(value, list) and name != "_meta":
-                counted = name.removesuffix("s") if len(value) == 1 else name
+                counted = "content blocks" if name == "content" else name
+                counted = counted.removesuffix("s") if len(value) == 1 else counted
                 return "answer", label, f"{len(value)} {counted}"
     return "answer", label, ""
 

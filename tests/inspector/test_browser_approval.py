@@ -64,6 +64,8 @@ async def test_a_projects_server_is_approved_in_the_page(
         await shown(page, "#status", "needs approval")
         sheet = page.locator(".approval")
         await expect(sheet).to_contain_text(DEMO)
+        await expect(sheet).not_to_contain_text("${MODE:-plain}")
+        await sheet.get_by_role("button", name="Show").click()
         await expect(sheet).to_contain_text("${MODE:-plain}")
         await expect(sheet).to_contain_text(str(project.file))
         await page.get_by_role("button", name="Do not start it").click()

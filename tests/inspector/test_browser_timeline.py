@@ -145,3 +145,44 @@ async def test_a_live_session_is_saved_as_a_page(chromium: Chromium, tmp_path: P
     async with chromium.page(saved.as_uri()) as page:
         await shown(page, "#status", "recorded")
         await expect(page.locator("#call")).to_have_count(0)
+
+
+async def test_panes_and_colors_are_a_choice_that_is_remembered(chromium: Chromium) -> None:
+    """F-SHOW-10: widths by pointer and keyboard, folded or not; light, dark, or as the system."""
+    async with chromium.visit(faulty()) as (page, _):
+
+        async def width_of(pane: str) -> float:
+            box = await page.locator(pane).bounding_box()
+            return 0 if box is None else box["width"]
+
+        before = await width_of("#list")
+        line = page.get_by_label("Width of the list")
+        await line.focus()
+        await page.keyboard.press("ArrowRight")
+        assert await width_of("#list") == before + 20
+        await page.get_by_label("Width of the wire").dblclick()
+        assert await width_of("#wire") == 0
+        ground = "getComputedStyle(document.body).backgroundColor"
+        light = await page.evaluate(ground)
+        for _ in ("light", "dark"):
+            await page.locator("#theme").click()
+        assert await page.evaluate(ground) != light
+        await page.reload()
+        await page.locator("#list .row").first.wait_for()
+        assert await width_of("#list") == before + 20
+        assert await width_of("#wire") == 0
+        assert await page.evaluate(ground) != light
+
+
+async def test_structured_content_comes_first_and_its_text_is_folded(chromium: Chromium) -> None:
+    """F-SHOW-10: and an outcome is marked once its form has changed."""
+    async with chromium.visit(faulty()) as (page, _):
+        await call(page, "twofold")
+        await shown(page, ".outcome summary", "The same as text")
+        outcome = page.locator(".outcome")
+        assert (await outcome.inner_text()).startswith("Structured content")
+        await expect(outcome.get_by_text('"count": 1')).to_be_hidden()
+        await page.locator("#detail form").get_by_label("Timeout").fill("9")
+        await expect(page.locator(".outcomes.stale")).to_have_count(1)
+        await page.locator("#call").click()
+        await expect(page.locator(".outcomes.stale")).to_have_count(0)

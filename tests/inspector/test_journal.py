@@ -127,7 +127,7 @@ def test_faults_failures_levels_and_methods_are_found() -> None:
         journal.append(message(number, "received", method="notifications/message", params=params))
     assert journal.counts["fault"] == 1
 
-    def found(**chosen: str) -> list[int]:
+    def found(**chosen: Any) -> list[int]:
         return asyncio.run(journal.find("", ["client", "server"], -1, **chosen))
 
     assert found(only="fault") == [2]
@@ -182,7 +182,7 @@ def test_an_answer_knows_its_request() -> None:
     )
     answer = row({"time": 1.25, "message": {"id": 1, "result": {"content": [1, 2]}}}, journal, 6)
     assert (answer.lane, answer.kind, answer.label) == ("server", "answer", "tools/call")
-    assert (answer.detail, answer.partner, answer.milliseconds) == ("2 content", 5, 250.0)
+    assert (answer.detail, answer.partner, answer.milliseconds) == ("2 content blocks", 5, 250.0)
     again = row({"message": {"id": 1, "result": {}}}, journal, 7)
     assert (again.label, again.partner) == ("answer", None)
 

@@ -87,7 +87,7 @@ export async function listen(version, take, tell) {
         const { done, value } = await reader.read();
         if (done) break;
         const blocks = (rest + value).split("\n\n");
-        rest = blocks.pop();
+        rest = blocks.pop() ?? "";
         for (const block of blocks) {
           const data = /^data: (.*)$/m.exec(block);
           if (!data) continue;

@@ -20,6 +20,13 @@ export function approvalView(name) {
   return place;
 }
 
+/** A value that nobody should read over a shoulder. */
+function behindShow(value) {
+  const button = el("button", { class: "small", on: { click: () => button.replaceWith(value) } });
+  button.textContent = "Show";
+  return button;
+}
+
 function drawSheet(place, name, sheet) {
   const says = el("div");
   const rows = Object.entries(sheet.fields);
@@ -58,7 +65,7 @@ function drawSheet(place, name, sheet) {
       { class: "facts sheet" },
       [...rows, ...files].map(([label, value]) => [
         el("dt", {}, label),
-        el("dd", { class: "mono", dir: "auto" }, value),
+        el("dd", { class: "mono", dir: "auto" }, /^env\b/.test(label) ? behindShow(value) : value),
       ]),
     ),
     mayCall()

@@ -9,7 +9,7 @@ import { draftOf, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
 import { go, on, until } from "./events.js";
-import { known, mayCall, setPinned } from "./store.js";
+import { known, mayCall, server, setPinned } from "./store.js";
 import { cut, jsonText, lasted, plain, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 import { countedFaults, faultList } from "./verdict.js";
@@ -33,9 +33,13 @@ function showBusy(isBusy) {
   button?.setAttribute("aria-busy", String(isBusy));
 }
 
-/** Make a request and show its progress in `place`. */
+/**
+ * Make a request and show its progress in `place`.
+ * @param {number | null} [timeout]
+ */
 export async function runCall(method, params, place, timeout = null) {
   fill(place, el("p", { class: "quiet" }, "Sending…"));
+  place.classList.remove("stale");
   showBusy(true);
   byId("subject").scrollTop = 0;
   try {
@@ -95,9 +99,21 @@ function drawCall(place, following) {
   announce(`${call.subject || call.method}: ${call.state}`);
   fill(place, verdict(name, call), el("p", { class: "quiet" }, "Loading…"));
   get("/api/call", { id: name }).then(
-    (outcome) => fill(place, verdict(name, call), outcomeView(outcome)),
+    (outcome) =>
+      fill(place, verdict(name, call), outcomeView(outcome), restartButton(name, call, place)),
     (error) => fill(place, verdict(name, call), errorBox(error.facts)),
   );
+}
+
+/** A button that starts a server that has crashed, and makes the call again. */
+function restartButton(name, call, place) {
+  if (!mayCall() || call.server !== known.chosen || server()?.status !== "lost") return null;
+  const restart = async () => {
+    await post("/api/connect", { server: call.server });
+    await until("server", () => known.servers.get(call.server)?.status === "connected");
+    runCall(call.method, known.asked.get(name)?.params ?? {}, place);
+  };
+  return el("button", { on: { click: restart } }, "Restart and call again");
 }
 
 function drawRunning(place, following, call) {

@@ -24,6 +24,7 @@ const KIND_NAMES = {
   servers: "Servers",
 };
 
+/** @type {{ kind: string, entries: any[], search: string }} */
 const shownNow = { kind: "tools", entries: [], search: "" };
 
 const tabs = el("div", {
@@ -81,9 +82,7 @@ export function buildCatalog() {
     { id: "offers", role: "tabpanel", class: "panel", "aria-labelledby": "tab-tools" },
     catalog.element,
   );
-  document
-    .getElementById("list")
-    .append(tabs, el("div", { class: "searching" }, search), notes, panel);
+  byId("list").append(tabs, el("div", { class: "searching" }, search), notes, panel);
   document.addEventListener("keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();

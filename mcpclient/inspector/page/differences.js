@@ -98,7 +98,7 @@ function differences(left, right, path = "") {
   const found = [];
   const waiting = [[path, left, right]]; // no recursion: values may be nested deeply
   while (waiting.length && found.length < MAX_DIFFERENCES) {
-    const [place, before, after] = waiting.pop();
+    const [place, before, after] = waiting.pop() ?? [];
     const kind = kindOf(before);
     if (kind === kindOf(after) && (kind === "object" || kind === "array")) {
       const names =

@@ -1,7 +1,7 @@
 // @ts-check
-// The panes: side by side, or one at a time on a narrow screen.
+// The panes, side by side or one at a time on a narrow screen, and the colors.
 
-import { every } from "./dom.js";
+import { byId, el, every } from "./dom.js";
 
 export const narrow = matchMedia("(max-width: 899px)");
 
@@ -11,4 +11,75 @@ export function showView(view) {
   for (const button of every(".views button")) {
     button.setAttribute("aria-pressed", String(button.dataset.view === view));
   }
+}
+
+/** Return what this browser remembers under a name, and remember `value` if it is given. */
+function remembered(name, /** @type {string | undefined} */ value = undefined) {
+  try {
+    if (value !== undefined) localStorage.setItem(`inspector-${name}`, value);
+    return localStorage.getItem(`inspector-${name}`) ?? "";
+  } catch {
+    return value ?? ""; // a browser may keep nothing
+  }
+}
+
+const THEMES = ["", "light", "dark"];
+
+function showTheme(theme) {
+  document.documentElement.dataset.theme = remembered("theme", theme);
+  const name = theme || "as the system";
+  byId("theme").title = byId("theme").ariaLabel = `Colors: ${name}`;
+}
+
+/** Make the panes resizable, and the colors a choice. Both are remembered. */
+export function buildLayout() {
+  showTheme(remembered("theme"));
+  byId("theme").addEventListener("click", () => {
+    const theme = document.documentElement.dataset.theme ?? "";
+    showTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
+  });
+  // Behind the panes, whose controls follow each other for the keyboard.
+  byId("wire").after(
+    separator("list", "Width of the list", 1),
+    separator("wire", "Width of the wire", -1),
+  );
+}
+
+/** A line between two panes: dragged, moved by arrows, folded by Enter or a double click. */
+function separator(pane, label, direction) {
+  const resize = (width) => {
+    const most = innerWidth * 0.6;
+    const kept = width < 80 ? 0 : Math.round(Math.min(width, most));
+    document.body.style.setProperty(`--${pane}`, `${kept}px`);
+    byId(pane).classList.toggle("folded", kept === 0);
+    line.ariaValueNow = remembered(pane, String(kept));
+  };
+  const width = () => byId(pane).getBoundingClientRect().width;
+  const fold = () => resize(width() > 80 ? 0 : 340);
+  const drag = ({ movementX }) => resize(width() + direction * movementX);
+  const press = (event) => {
+    const step = { ArrowLeft: -20, ArrowRight: 20 }[event.key];
+    if (step) resize(width() + direction * step);
+    else if (event.key === "Enter") fold();
+  };
+  const line = el("div", {
+    class: "separator",
+    role: "separator",
+    tabindex: "0",
+    "aria-orientation": "vertical",
+    "aria-label": label,
+    "aria-valuenow": "0",
+    title: "Drag; double click to fold",
+    on: {
+      keydown: press,
+      dblclick: fold,
+      pointerdown: (event) => {
+        line.setPointerCapture(event.pointerId);
+        line.addEventListener("pointermove", drag);
+      },
+      pointerup: () => line.removeEventListener("pointermove", drag),
+    },
+  });
+  if (remembered(pane)) queueMicrotask(() => resize(Number(remembered(pane))));
+  return line;
 }

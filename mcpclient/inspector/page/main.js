@@ -1,12 +1,12 @@
 // @ts-check
 // The start: build the panes, fetch the state, and follow the updates.
 
-import { ask, get, listen } from "./api.js";
+import { ask, get, listen, post } from "./api.js";
 import { showCall } from "./calls.js";
 import { buildCatalog, leaveCalls, refreshCatalog, selectEntry, selectOffer } from "./catalog.js";
 import { addressed, isShowing, prependProblem, restoring } from "./detail.js";
 import { byId, el, every, fill, first } from "./dom.js";
-import { showView } from "./layout.js";
+import { buildLayout, showView } from "./layout.js";
 import { isSaved } from "./saved.js";
 import { showOverview, statusText } from "./overview.js";
 import { buildQuestions } from "./questions.js";
@@ -18,6 +18,7 @@ import {
   known,
   loadLists,
   loadListsSoon,
+  mayCall,
   orderedServers,
   server,
   setGone,
@@ -53,6 +54,7 @@ function refreshHead() {
     statusText(state),
     state?.version && el("span", { class: "quiet" }, ` ${state.version}`),
   );
+  byId("restart").hidden = !(mayCall() && ["lost", "failed"].includes(state?.status ?? ""));
   document.title = known.chosen
     ? `${plain(cut(shownName(known.chosen), 60))} – MCP inspector`
     : "MCP inspector";
@@ -98,6 +100,7 @@ function followServers() {
   }
 }
 
+/** @type {any} */
 let wanted = null; // what the address names, until it can be shown
 /** Show what the address names. */
 function goToAddress() {
@@ -122,7 +125,7 @@ function showWanted() {
 
 /** Download the session: its `transcript`, or this page as a file, which is a `report`. */
 async function download(kind, ending) {
-  const response = await ask(`/api/${kind}?${new URLSearchParams({ server: known.chosen })}`);
+  const response = await ask(`/api/${kind}?${new URLSearchParams({ server: known.chosen ?? "" })}`);
   const url = URL.createObjectURL(await response.blob());
   const name = `${(known.chosen ?? "session").replace(/[^\w.-]+/g, "-")}${ending}`;
   el("a", { href: url, download: name }).click();
@@ -134,7 +137,7 @@ function showConnection(error) {
   setGone(error?.facts?.type === "Gone");
   let box = first("#gone");
   if (error === null) return void box?.remove();
-  box ??= first("header.bar").appendChild(el("p", { id: "gone", role: "alert" }));
+  box ??= byId("servers").parentElement?.appendChild(el("p", { id: "gone", role: "alert" }));
   const { text, hint } = error.facts ?? { text: error.message };
   fill(box, text, " ", hint ?? "");
 }
@@ -142,12 +145,16 @@ function showConnection(error) {
 async function start() {
   view("choose", choose);
   view("server", showOverview);
+  buildLayout();
   buildCatalog();
   buildQuestions();
   buildWire();
   for (const button of every(".views button")) {
     button.addEventListener("click", () => showView(button.dataset.view));
   }
+  const connect = () => post("/api/connect", { server: known.chosen });
+  byId("restart").addEventListener("click", () => connect().catch(prependProblem));
+  setInterval(() => server()?.status.endsWith("connecting") && refreshHead(), 1000);
   serverSelect.addEventListener("change", () => choose(serverSelect.value));
   const save = (kind, ending) => () => download(kind, ending).catch(showConnection);
   byId("transcript").addEventListener("click", save("transcript", ".jsonl"));

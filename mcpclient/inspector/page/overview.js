@@ -36,7 +36,11 @@ export function statusText(state) {
   if (state?.status === "lost" && type === "ProcessExited") {
     return typeof code === "number" ? `ended with exit code ${code}` : "the server has ended";
   }
-  return STATUS_WORDS[state?.status] ?? state?.status ?? "";
+  const words = STATUS_WORDS[state?.status] ?? state?.status ?? "";
+  const began = known.since.get(known.chosen);
+  if (!state?.status?.endsWith("connecting") || began === undefined) return words;
+  const limit = state.timeout ? ` of ${state.timeout} s` : "";
+  return `${words} ${Math.round((Date.now() - began) / 1000)} s${limit}`;
 }
 
 export function showOverview() {
@@ -61,7 +65,7 @@ export function showOverview() {
       "Environment",
       state.env?.length ? `${state.env.join(", ")} (values are not shown)` : undefined,
     ],
-    ["Answered here", state.answers?.join(", ")],
+    ["Handled by this client", state.answers?.join(", ")],
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
   showDetail(
     ["server", ""],
@@ -76,6 +80,8 @@ export function showOverview() {
       ? approvalView(known.chosen)
       : state.error && errorBox(state.error),
     factList(rows),
+    state.status === "connected" &&
+      el("p", { class: "quiet" }, "Choose a tool, a resource or a prompt to call, read or get it."),
     state.has_login && loginView(state),
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
     Object.keys(state.capabilities ?? {}).length > 0 && [

@@ -22,15 +22,28 @@ export function outcomeView(outcome) {
     parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
   for (const warning of outcome.warnings ?? [])
     parts.push(el("p", { class: "warning", dir: "auto" }, warning));
-  if (Array.isArray(result.content)) parts.push(someOf(result.content, contentView));
-  if (Array.isArray(result.contents)) parts.push(someOf(result.contents, resourceView));
-  if (Array.isArray(result.messages)) parts.push(someOf(result.messages, messageView));
-  if (result.structuredContent !== undefined) {
+  const { structuredContent: structured, content } = result;
+  if (structured !== undefined) {
     parts.push(
       el("h3", { class: "part" }, "Structured content"),
-      jsonTree(result.structuredContent, "Structured content"),
+      jsonTree(structured, "Structured content"),
     );
   }
+  if (Array.isArray(content)) {
+    const same = content.filter((block) => isTextOf(block, structured));
+    parts.push(
+      someOf(
+        content.filter((block) => !same.includes(block)),
+        contentView,
+      ),
+    );
+    if (same.length)
+      parts.push(
+        el("details", {}, el("summary", {}, "The same as text"), someOf(same, contentView)),
+      );
+  }
+  if (Array.isArray(result.contents)) parts.push(someOf(result.contents, resourceView));
+  if (Array.isArray(result.messages)) parts.push(someOf(result.messages, messageView));
   const hasParts = parts.length > 0;
   const whole = el("details", { open: !hasParts }, el("summary", {}, "The whole result"));
   const show = () =>
@@ -39,6 +52,16 @@ export function outcomeView(outcome) {
   show();
   const copy = copyButton("Copy result", () => jsonText(result, 2), "small");
   return el("div", { class: "outcome" }, parts, whole, el("div", { class: "buttons" }, copy));
+}
+
+/** Whether a content block is the text of the structured content. */
+function isTextOf(block, structured) {
+  if (structured === undefined || block?.type !== "text") return false;
+  try {
+    return jsonText(JSON.parse(block.text)) === jsonText(structured);
+  } catch {
+    return false;
+  }
 }
 
 const MAX_PARTS = 200;

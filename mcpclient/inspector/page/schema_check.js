@@ -188,6 +188,7 @@ function memberProblems(schema, value, root, path, budget) {
 function choiceProblems(schema, value, root, path, budget) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (!Array.isArray(choices) || !choices.length) return [];
+  /** @type {any[] | null} */
   let least = null;
   for (const choice of choices.slice(0, MAX_VARIANTS)) {
     const found = check(choice, value, root, path, budget);

@@ -113,6 +113,7 @@ function objectField(schema, root, depth) {
     marks.set(name, mark);
     element.append(row);
   }
+  /** @type {any} */
   let others = null;
   const more = schema.additionalProperties;
   const isOpen =
@@ -131,7 +132,7 @@ function objectField(schema, root, depth) {
       ),
     );
   }
-  if (!fields.size && !others) element.append(el("p", { class: "quiet" }, "It takes nothing."));
+  if (!fields.size && !others) element.append(el("p", { class: "quiet" }, "No arguments."));
   return {
     element,
     value() {
@@ -213,6 +214,7 @@ function arrayField(schema, root, depth, about) {
   if (enumerated && enumerated.length <= (schema.uniqueItems ? 100 : 12))
     return severalField(enumerated, about);
   const rows = [];
+  /** @type {any} */
   let whole = null; // a list that is too long for rows, as JSON
   const list = el("div", { class: "items" });
   const add = el(

@@ -114,9 +114,9 @@ function pythonOf(value) {
   }
   if (typeof value === "number") return String(value);
   return JSON.stringify(value).replace(UNSAFE, (character) =>
-    character.codePointAt(0) < 0x10000
-      ? `\\u${character.codePointAt(0).toString(16).padStart(4, "0")}`
-      : `\\U${character.codePointAt(0).toString(16).padStart(8, "0")}`,
+    character.length === 1
+      ? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`
+      : `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`,
   );
 }
 

@@ -10,13 +10,14 @@ export const known = {
   allow: "look",
   isGone: false, // the program of the page does not respond
   servers: new Map(),
+  since: new Map(), // by server: the time of the last change of its status
   calls: new Map(),
   asked: new Map(),
   questions: new Map(),
   logins: new Map(),
-  notice: null,
+  notice: /** @type {any} */ (null),
   lists: new Map(),
-  chosen: null,
+  chosen: /** @type {string | null} */ (null),
   pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
 };
 
@@ -36,6 +37,9 @@ const changedKinds = new Set();
 export function takeNews(news) {
   if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
+    if (kind === "server" && value?.status !== known.servers.get(name)?.status) {
+      known.since.set(name, Date.now());
+    }
     if (kind === "notice") known.notice = value;
     else if (kind in PLACES) {
       const place = known[PLACES[kind]];

@@ -82,7 +82,7 @@ function drawOffer(entry, draft) {
           if (buttons.length) call();
         },
         keydown: (event) => submitKeys(event, call),
-        input: again,
+        input: () => (outcome.classList.add("stale"), again()),
       },
     },
     lacking,
@@ -159,10 +159,10 @@ function descriptionOf(entry) {
 }
 
 const HINTS = {
-  readOnlyHint: ["says it only reads", null],
-  destructiveHint: ["may destroy", "says it destroys nothing"],
-  idempotentHint: ["says repeating it changes nothing", null],
-  openWorldHint: ["reaches outside", "says it stays inside"],
+  readOnlyHint: ["read-only (claimed)", null],
+  destructiveHint: ["may destroy", "destroys nothing (claimed)"],
+  idempotentHint: ["idempotent (claimed)", null],
+  openWorldHint: ["reaches outside", "stays inside (claimed)"],
 };
 
 function hintsOf(entry) {

@@ -16,7 +16,7 @@ export function plain(text) {
   return textOf(text)
     .replace(/\r\n/g, "\n")
     .replace(UNSAFE, (character) => {
-      const code = character.codePointAt(0);
+      const code = character.codePointAt(0) ?? 0;
       if (code < 0x100) return `\\x${code.toString(16).padStart(2, "0")}`;
       return code < 0x10000
         ? `\\u${code.toString(16).padStart(4, "0")}`

@@ -47,6 +47,7 @@ class JsonTree {
 
   nodeOf(key, item, level) {
     const inside = isBranch(item);
+    /** @type {any} */
     const node = { key, item, level, inside, isOpen: false, shown: 0, element: null };
     node.element = el(
       "div",
@@ -153,7 +154,7 @@ class JsonTree {
 
   click(event) {
     const element = event.target.closest(".node");
-    if (!element || getSelection().toString()) return;
+    if (!element || getSelection()?.toString()) return;
     this.activate(element);
     this.toggle(this.nodes.get(element));
   }
@@ -179,6 +180,7 @@ class JsonTree {
   /** Copy JSON: of the active node, or of the smallest that holds a selection. */
   copy(event) {
     const selection = getSelection();
+    if (!selection) return;
     const chosen = [...this.element.children].filter((each) => selection.containsNode(each, true));
     if (chosen.length === 1 && selection.toString()) return; // a part of one line, as it is
     const node = this.nodes.get(selection.toString() ? this.around(chosen) : this.active);

@@ -30,3 +30,17 @@ export function faultList(faults) {
       ),
   );
 }
+
+/** What the marks and the lanes mean. */
+export function legend() {
+  const words = [
+    "Each record has a mark in the lane of the side it comes from: client, server, HTTP, stderr.",
+    "A square is a request, a dot is another record; ⚠ is a violation of the protocol.",
+  ];
+  return el(
+    "details",
+    { class: "recordsonly quiet" },
+    el("summary", {}, "Legend"),
+    words.join(" "),
+  );
+}

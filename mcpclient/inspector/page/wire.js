@@ -12,7 +12,7 @@ import { cut, lasted, timeOfDay } from "./text.js";
 import { buildTimeline, refreshTimeline, resetTimeline } from "./timeline.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
-import { faultsText } from "./verdict.js";
+import { faultsText, legend } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
@@ -34,11 +34,12 @@ const wireView = {
   text: "",
   only: "",
   method: "",
-  found: null,
+  found: /** @type {any[] | null} */ (null),
   searched: -1,
-  chosen: null,
+  chosen: /** @type {number | null} */ (null),
   partner: null,
-  range: null, // the first and the last number, of what the timeline shows
+  // The first and the last number, of the records in the window of the timeline.
+  range: /** @type {number[] | null} */ (null),
   isTimeline: false,
   isWallClock: sessionStorage.getItem("inspector-clock") === "wall",
 };
@@ -139,6 +140,7 @@ export function buildWire() {
         { class: "lanes recordsonly", role: "group", "aria-label": "Lanes" },
         LANES.map((lane) => laneButton(lane)),
       ),
+      legend(),
       el("div", { class: "line recordsonly" }, wireFilter, methodSelect, onlySelect),
       el("div", { class: "line recordsonly" }, wireNote, follow, clockButton(), clear),
     ),
@@ -191,7 +193,7 @@ function countRows() {
 }
 
 function numberAt(index) {
-  return isFiltered() ? wireView.found[index] : firstShown() + index;
+  return isFiltered() ? wireView.found?.[index] : firstShown() + index;
 }
 
 function rowAt(index) {
@@ -329,7 +331,7 @@ async function findMore() {
     const query = { server: wire.name, text, method, only, after, last };
     const answer = await get("/api/find", { ...query, lanes: [...lanes].join(",") });
     if (wireView.found === found && wire.name === known.chosen) {
-      for (const number of answer.numbers) found.push(number);
+      for (const number of answer.numbers) found?.push(number);
       wireView.searched = answer.searched;
     }
   } finally {

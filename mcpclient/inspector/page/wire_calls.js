@@ -9,7 +9,7 @@ import { showDetail } from "./detail.js";
 import { el } from "./dom.js";
 import { changed, go } from "./events.js";
 import { known, mayCall } from "./store.js";
-import { cut, jsonText, lasted, textOf } from "./text.js";
+import { cut, lasted, textOf } from "./text.js";
 import { jsonTree } from "./tree.js";
 import { countedFaults, faultList } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
@@ -42,23 +42,8 @@ export async function loadWireCalls(name) {
 
 /** Return the calls on the wire of a server that this page has not made, the latest last. */
 export function wireCalls(name) {
-  const own = new Map();
-  for (const [id, call] of known.calls) {
-    if (call.server !== name) continue;
-    const key = keyOf(call.method, known.asked.get(id)?.params);
-    own.set(key, (own.get(key) ?? 0) + 1);
-  }
-  return (fetched.get(name) ?? []).filter(({ method, params }) => {
-    const key = keyOf(method, params);
-    const left = own.get(key) ?? 0;
-    own.set(key, left - 1);
-    return left <= 0;
-  });
-}
-
-function keyOf(method, params) {
-  const { _meta, ...others } = params ?? {};
-  return `${method} ${jsonText(others)}`;
+  const { spans } = wireOf(name);
+  return (fetched.get(name) ?? []).filter(({ number }) => !spans.get(number)?.call);
 }
 
 /** Show a call that is on the wire, and buttons to make it again. */

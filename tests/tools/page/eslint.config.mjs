@@ -3,9 +3,9 @@
 const browser = [
   "AbortController Blob Event HTMLElement MutationObserver Node ResizeObserver Response TextDecoderStream",
   "TextEncoder URL URLSearchParams Uint8Array addEventListener atob btoa clearTimeout confirm",
-  "console document fetch getSelection history location matchMedia navigator performance",
+  "console document fetch getSelection history innerWidth localStorage location matchMedia navigator performance",
   "reportError",
-  "queueMicrotask removeEventListener requestAnimationFrame sessionStorage setTimeout window",
+  "queueMicrotask removeEventListener requestAnimationFrame sessionStorage setInterval setTimeout window",
 ];
 
 export default [
