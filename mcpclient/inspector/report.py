@@ -8,8 +8,8 @@ import json
 import re
 from typing import Any
 
-from .. import __version__
 from ..protocol.faults.judge import LEVELS
+from ..version import __version__
 from .encoding import encode
 from .journal import Row
 from .recorded import recorded_lists
