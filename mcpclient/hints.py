@@ -17,7 +17,7 @@ Speech = Mapping[str, str]
 PYTHON: Speech = {
     **{name: f"{name}=" for name in ("ca_file", "client_cert", "connect_timeout", "cwd", "env")},
     **{name: f"{name}=" for name in ("max_timeout", "proxy", "timeout", "trace")},
-    "auth": "auth=",
+    **dict.fromkeys(("auth", "token"), "auth="),
     "agree": "Give approvals= an Approvals(ask=…), or name the file itself: connect_all(path).",
     "any_certificate": "verify=False accepts any",
     "apart": "Give the command as a list with one item for each word.",
@@ -46,6 +46,7 @@ SHELL: Speech = {
     **{name: f"--{name.replace('_', '-')}" for name in ("ca_file", "cwd", "env", "max_timeout")},
     **{name: f"--{name}" for name in ("proxy", "timeout", "trace")},
     "auth": "--bearer",
+    "token": "--bearer TOKEN",
     "agree": "Run it on a terminal to be asked, or vouch for the file with --config FILE.",
     "any_certificate": "--insecure accepts any",
     "apart": "Write the words of the command apart, without quotes around all of them.",
@@ -62,15 +63,15 @@ SHELL: Speech = {
     "grant_read": "Grant it with --allow-read '{0}'.",
     "grant_write": "Grant it with --allow-write '{0}'.",
     "handlers": "Answer it on a terminal, or say how with --elicit and --model.",
-    "identify": "Log in with: mcpclient auth login URL, or give a token: --bearer TOKEN",
+    "identify": "Give a token as --bearer TOKEN, or log in with: mcpclient auth login URL",
     "log_in": "Log in again: mcpclient auth login URL",
     "negotiate": "--negotiate",
     "proxy_negotiate": "--proxy-negotiate",
     "offers": "See the server's capabilities and tools with: mcpclient info SERVER",
     "or_retry": "",
     "reidentify": (
-        "The token was refused: log in with: mcpclient auth login URL, or give another: "
-        "--bearer TOKEN"
+        "The token was refused: give another one as --bearer TOKEN, or log in with: "
+        "mcpclient auth login URL"
     ),
     "resources": "See which resources the server has with: mcpclient resources SERVER",
     "url": "Give the URL itself, without -- before it: {0}",
@@ -106,7 +107,11 @@ _GIVE_VARIABLE = "Give the variable that the server needs: {env} with {0}"
 _REPORT = "Report it to the author of the server; {trace} records the messages."
 _SERVER_FAILED = "The server has failed: look at its log, or try again later."
 _WAIT = "Wait and call again{or_retry}."
-_BY_FORCE = "Something ended it by force, perhaps for want of memory: see the system's log."
+_BY_FORCE = (
+    "The process was killed, possibly because the system ran out of memory. Check the system log."
+)
+_CRASHES = (4, 5, 6, 7, 8, 11)  # SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV
+_CRASHED = "The server crashed: report it to its author, with what the system's crash report says."
 _NEGOTIATE = "{0} accepts only {1}: log in as the user of this system, with {{2}}"
 _NTLM = (
     "{0} accepts only NTLM, which this client does not speak without Negotiate: use a local proxy "
@@ -146,9 +151,11 @@ _BY_COMMAND = {
     r"(?:cd|export|set|source|\.|alias|exec|eval|nohup|&&)\Z|[A-Za-z_]\w*=": (
         "No shell reads this: give the program itself, its folder as {cwd}, and variables as {env}"
     ),
-    r"[~$%]": "Write the path out: here ~ and variables stand for nothing.",
+    r"[~$%]": "Write the full path: ~ and environment variables are not expanded here.",
     r"['\"]": "Leave out the quotes around the program.",
-    r"@[\w.-]+/[\w.@-]+\Z": "{0} looks like a package of npm: run it with npx -y {0}",
+    r"@[\w.-]+/[\w.@-]+\Z": (
+        "{0} looks like a package of npm: look it up there first, then put npx before its name."
+    ),
     r"(?i).*\.(?:py|js|mjs|cjs|ts)\Z": (
         "Give the path of the script from the current folder, or an absolute one."
     ),
@@ -162,10 +169,7 @@ _BY_COMMAND = {
     ),
     r"(?s).*[… ]": "{apart}",
     r"(?s).*[/\\]": "Check the path; a relative one begins in the current folder, or in {cwd}.",
-    r"": (
-        "Install it, or give its whole path; a package of npm runs with npx -y {0}, one of PyPI "
-        "with uvx {0}"
-    ),
+    r"": "Check the spelling; if it is right, install the program, or give its full path.",
 }
 
 
@@ -207,7 +211,7 @@ def _negotiated(who: str, scheme: str) -> str:
 
 _AUTHORITY = "If you trust the server, give the PEM file of its authority as {ca_file}, or in"
 _CONNECTING = {
-    "working_directory": "Give a folder that exists as {cwd}.",
+    "working_directory": "Give an existing folder that this user may enter as {cwd}",
     "unknown_host": "Check the name of the host in the URL.",
     "refused": "Start the server, and check the port in the URL.",
     "proxy": "Check {proxy}, HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY.",
@@ -237,8 +241,8 @@ _CONNECTING = {
 def _exited(error: Any) -> str:
     if error.lacks_stdin:
         return _DOCKER_STDIN
-    if error.signal == 9:
-        return _BY_FORCE
+    if error.signal == 9 or error.signal in _CRASHES:
+        return _BY_FORCE if error.signal == 9 else _CRASHED
     told = _of_output(error)
     if told and error.exit_code != 0:
         return told
@@ -247,7 +251,7 @@ def _exited(error: Any) -> str:
             "Run the command in a terminal: a server over stdio has to run until its stdin is "
             "closed; it may need other arguments."
         )
-    return "Run the command in a terminal to see why; variables that it needs are given as {env}."
+    return "Run the command in a terminal to see why; give the variables that it needs as {env}"
 
 
 _VARIABLE = r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\b"
@@ -260,7 +264,8 @@ _BY_STDERR = {
     r"\benv: [‘'\"]?([\w./-]+)(?:\\r|\r).*No such file": _CRLF_NAMED,
     r"(?<![\w./-])([\w./-]+)(?:\^M|\\r|\r): bad interpreter": _CRLF_NAMED,
     r"No module named '?([\w.]+)": (
-        "Install what has the module {0} for this Python, or run the server with another one."
+        "Install the package that provides {0} for this Python, or run the server with a "
+        "different interpreter."
     ),
     r"can't open file '?([^'\n]*)": "Check the path of the script: {0} is not there.",
     r"Cannot find module '([^'\n]*)'": "Check the path, or run npm install: {0} is not there.",
@@ -268,10 +273,10 @@ _BY_STDERR = {
         "Check the name of the package: it has no program that npx could run."
     ),
     r"Need to install the following packages|Ok to proceed\?": (
-        "Write npx -y: without it npx waits for an answer before it installs."
+        "npx asks before it installs a package: check that it is the one you mean, then add -y."
     ),
     r"\bE404\b|404 Not Found|not found in the package registry|No matching distribution": (
-        "Check the name of the package: there is none of that name."
+        "Check the name of the package: there is no package of that name."
     ),
     rf"KeyError: '{_VARIABLE}'": _GIVE_VARIABLE,
     rf"(?i:missing|requires?d?|must|need|not set|please|provide|set)[^\n]{{0,200}}?{_VARIABLE}": (
@@ -281,15 +286,26 @@ _BY_STDERR = {
         _GIVE_VARIABLE
     ),
     r"(?i:arguments are required|unrecognized arguments|(?:no such|unknown) option"
-    r"|missing (?:option|argument))": "Correct the arguments of the server as it says.",
+    r"|missing (?:option|argument))": (
+        "Fix the server's command-line arguments; see its message above."
+    ),
     r"Cannot connect to the Docker daemon": "Start Docker, and try again.",
     r"input device is not a TTY": "Leave out -t: a server over stdio has no terminal.",
-    r"(?i:address already in use)|EADDRINUSE": "End what uses the same port already.",
+    r"(?i:address already in use)|EADDRINUSE": "Stop the program that already uses that port.",
     r"(?i:permission denied)|EACCES": (
         "Give this user access to the files and ports that the server opens."
     ),
-    r"SyntaxError": "Correct the server's program, or run it with a newer version of it.",
+    r"SyntaxError": "Fix the server's program, or run it with a newer interpreter.",
+    r"(https?://(?:localhost|0\.0\.0\.0|127\.0\.0\.1|\[::1?\])(?::\d+)?[\w./-]*)": (
+        "It serves HTTP at {0}: connect to that URL instead of starting the command."
+    ),
+    r"(?i)(?:\[y/n\]|\(y/n\)|\?|(?:enter|type|pass\w+|api.?key|token)[^\n]{0,60}:)\s*\Z": (
+        "It asks a question on its terminal, but its stdin carries messages only: answer with its "
+        "command-line options, or with {env}"
+    ),
 }
+_LOG_LINE = re.compile(r'"(?:level|msg|message|severity|time|timestamp)"')
+_OTHER_JSON = "It is perhaps not an MCP server: the JSON that it writes is not JSON-RPC."
 # Framings of servers that do not send one line of UTF-8 for each message.
 _FRAMING = {
     r"\\x00|\x00|^\\xff\\xfe": (
@@ -303,7 +319,7 @@ _FRAMING = {
         "Have the server send each message on one line: it spreads JSON over several."
     ),
 }
-_NOISE = "Servers must log to stderr: stdout is for messages only."
+_NOISE = "Its stdout is not JSON-RPC: logs belong on stderr."
 
 
 def _of_output(error: Any) -> str:
@@ -315,6 +331,9 @@ def _of_output(error: Any) -> str:
         found = re.search(pattern, error.stderr) or re.search(pattern, error.output)
         if found is not None:
             return hint.replace("{0}", found[1]) if "{0}" in hint else hint
+    output = error.output.strip()
+    if output.startswith("{") and not _LOG_LINE.search(output):
+        return _OTHER_JSON
     return ""
 
 
@@ -329,13 +348,29 @@ def _timeout(error: Any) -> str:
         return "Report it to the author of the server: an answer has the id of its request."
     if error.lacks_stdin:
         return _DOCKER_STDIN
+    if str(error.waiting_for).startswith("the proxy"):
+        return _CONNECTING["proxy"]
     told = _of_output(error)
     if told or error.output:
         return told or _NOISE
     if error.limit == "connect":
-        return "Check that it is an MCP server; if it only starts slowly, raise {connect_timeout}"
+        return "Check that it is an MCP server; if it starts slowly, raise {connect_timeout}"
     option = "{timeout}" if error.limit == "idle" else "{max_timeout}"
     return f"Raise {option} if it needs longer, or look at the server's own log."
+
+
+_REGISTER = (
+    "Ask the operator of the authorization server for a client_id, or give a token of your own as "
+    "{auth}"
+)
+_TOKEN = "The server needs a token: give it as {token}, or under headers in its configuration file."
+
+
+def names_no_login(error: BaseException) -> bool:
+    """Whether a server refused a request without naming where to log in: it wants a plain token."""
+    cause: Any = error.__cause__
+    challenges = "".join(getattr(cause, "authenticate", ()))
+    return getattr(cause, "status", 0) == 401 and "resource_metadata" not in challenges
 
 
 _LOGIN_PAGE = re.compile(
@@ -379,6 +414,8 @@ def _peer(error: Any) -> str:
         return f"Update one of the two: the server speaks only {', '.join(map(str, supported))}"
     if error.code == -32602 and error.method not in ("", "tools/call"):
         return f"Correct the params of {error.method} as the server says."
+    if error.code == -32601 and error.method in ("initialize", "server/discover"):
+        return "It is perhaps not an MCP server: check the command or the URL."
     by_code = {
         -32601: "{offers}",
         -32602: "{call_schema}",
@@ -456,10 +493,7 @@ HINTS: dict[str, Hint] = {
     ),
     "AuthorizationRequired": "{visit}",
     "AuthorizationDenied": "Log in again and agree, or use another account.",
-    "RegistrationRequired": (
-        "Ask the operator of the authorization server for a client_id, or use a token of your own. "
-        "{identify}"
-    ),
+    "RegistrationRequired": lambda error: _TOKEN if names_no_login(error) else _REGISTER,
     "TokenRequestFailed": _by(
         "is_refusal",
         "Try again later: something is wrong at the token endpoint.",

@@ -21,6 +21,7 @@ from ..errors import (
     McpError,
     NetworkError,
     ProcessExited,
+    RegistrationRequired,
     UsageError,
     safe_repr,
 )
@@ -195,10 +196,12 @@ def shown_error(text: str, style: Style) -> str:
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
     """Return the message and the hint of an error; the hint is "" if the message contains it."""
-    from ..hints import SHELL, hint_for
+    from ..hints import SHELL, hint_for, names_no_login
 
     text = str(error)
-    if isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
+    if isinstance(error, RegistrationRequired) and names_no_login(error):
+        text = str(error.__cause__)
+    elif isinstance(error, AuthError) and isinstance(error.__cause__, HttpError):
         text += f"\nAuthorization was needed because of: {error.__cause__}"
     return text, hint_for(error, SHELL)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -69,6 +70,12 @@ class TlsContexts:
         return other
 
 
+def _is_der(path: str) -> bool:
+    with suppress(OSError), os.fdopen(open_regular(path), "rb") as file:
+        return file.read(2) in (b"\x30\x82", b"\x30\x81")
+    return False
+
+
 def _context(options: NetworkOptions) -> ssl.SSLContext:
     try:
         import ssl
@@ -90,9 +97,12 @@ def _context(options: NetworkOptions) -> ssl.SSLContext:
         except OSError as error:
             name = os.fspath(options.ca_file)
             reason = error.strerror or error
-            raise UsageError(
-                f"ca_file {name!r} holds no certificates to trust: {reason}"
-            ) from error
+            raised = UsageError(f"ca_file {name!r} holds no certificates to trust: {reason}")
+            if _is_der(name):
+                pem = f"{name}.pem"
+                line = shlex.join(["openssl", "x509", "-inform", "der", "-in", name, "-out", pem])
+                raised.advise(f"It is in DER, and PEM is needed: convert it with {line}")
+            raise raised from error
     with suppress(NotImplementedError):
         context.set_alpn_protocols(["http/1.1"])
     return context

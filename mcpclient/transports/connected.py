@@ -208,7 +208,10 @@ class LineTransport(ConnectedTransport):
 
     @property
     def skipped(self) -> Sequence[str]:
-        return tuple(self._skipped)
+        begun = self._framer.start.strip() if self._framer.unfinished else b""
+        if not begun or begun.startswith(_JSON_STARTS):
+            return tuple(self._skipped)
+        return (*self._skipped, escape_line(begun[:_SHOWN].decode("utf-8", "replace")))
 
     def _write_in_pieces(self, message: Message) -> bool:
         connection, pieces = self._connection, encode_large(message)

@@ -71,16 +71,16 @@ def check(row: Row, capsys: Capture) -> None:
 # A command that cannot be started
 
 NO_COMMANDS = {
-    "none of that name": Row(["--", "no-such-command"], 3, "no such command", "Install it"),
+    "none of that name": Row(["--", "no-such-command"], 3, "no such command", "Check the spelling"),
     "a wrong path": Row(["--", "./no/such"], 3, "no such command", "Check the path"),
     "a folder": Row(["--", "/"], 3, "is a directory", "Name the program in that folder"),
     "all in one word": Row(["--", "npx -y x"], 3, "cannot start", "Write the words of the command"),
     "a change of folder": Row(["--", "cd", "x", "&&", "y"], 3, "'cd'", "No shell reads this"),
     "a variable in front": Row(["--", "A=1", "node", "x.js"], 3, "'A=…'", "variables as --env"),
-    "a variable": Row(["--", "$HOME/bin/x"], 3, "'$HOME/bin/x'", "Write the path out"),
-    "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the path out"),
+    "a variable": Row(["--", "$HOME/bin/x"], 3, "'$HOME/bin/x'", "Write the full path"),
+    "a tilde": Row(["--", "~/bin/x"], 3, "'~/bin/x'", "Write the full path"),
     "quotes": Row(["--", '"node"', "x.js"], 3, "cannot start", "Leave out the quotes"),
-    "a package of npm": Row(["--", "@x/server"], 3, "@x/server", "npx -y @x/server"),
+    "a package of npm": Row(["--", "@x/server"], 3, "@x/server", "look it up there first"),
     "a URL": Row(["--", "http://h/mcp"], 3, "cannot start", "without -- before it: http://h/mcp"),
     "a URL without its scheme": Row(["localhost:3/mcp"], 3, "cannot", "write http://localhost:3"),
     "a script as a target": Row(["gone.py"], 3, "no such file", "the path of the script"),
@@ -122,9 +122,11 @@ def test_a_file_that_is_no_program(
 ENDS = {
     "a missing script": Row(["--", sys.executable, "x.py"], 3, "can't open file", "Check the path"),
     "a missing script of Node": Row(ending("Error: Cannot find module '/x.js'"), 3, "/x.js", "npm"),
-    "a missing module": Row(python("import no_such"), 3, "no_such", "Install what has the module"),
+    "a missing module": Row(
+        python("import no_such"), 3, "no_such", "Install the package that provides no_such"
+    ),
     "a module of -m": Row(
-        ["--", sys.executable, "-m", "no_such"], 3, "no_such", "Install what has"
+        ["--", sys.executable, "-m", "no_such"], 3, "no_such", "Install the package"
     ),
     "a missing variable": Row(python("import os; os.environ['A_KEY']"), 3, "A_KEY", "--env with"),
     "a variable that is asked for": Row(
@@ -141,10 +143,13 @@ ENDS = {
         ending("Because x was not found in the package registry …"), 3, "code 1", "name of the pack"
     ),
     "an argument it does not have": Row(
-        ending("Error: No such option '--repo'.", 2), 3, "--repo", "Correct the arguments"
+        ending("Error: No such option '--repo'.", 2), 3, "--repo", "Fix the server's command-line"
     ),
     "an argument it needs": Row(
-        ending("x: error: the following arguments are required: --db", 2), 3, "--db", "Correct the"
+        ending("x: error: the following arguments are required: --db", 2),
+        3,
+        "--db",
+        "Fix the server's",
     ),
     "a Docker that is not started": Row(
         ending("docker: Cannot connect to the Docker daemon at unix:///x. Is the …", 125),
@@ -155,10 +160,21 @@ ENDS = {
     "a terminal for Docker": Row(
         ending("the input device is not a TTY"), 3, "not a TTY", "Leave out -t"
     ),
-    "a port that is taken": Row(ending("listen EADDRINUSE :::80"), 3, "EADDR", "the same port"),
+    "a port that is taken": Row(
+        ending("listen EADDRINUSE :::80"), 3, "EADDR", "already uses that port"
+    ),
     "a file it may not open": Row(ending("EACCES: /x"), 3, "EACCES", "Give this user access"),
-    "a program that is wrong": Row(python("def"), 3, "SyntaxError", "Correct the server's program"),
+    "a program that is wrong": Row(python("def"), 3, "SyntaxError", "Fix the server's program"),
     "a crash": Row(python("1/0"), 3, "ZeroDivisionError", "Run the command in a terminal"),
+    "a crash of the interpreter": Row(
+        python("import os, signal; os.kill(os.getpid(), signal.SIGSEGV)"), 3, "signal 11", "crashed"
+    ),
+    "a question, and an end": Row(
+        python("print('Continue? [y/N] ', end='', flush=True); raise SystemExit(1)"),
+        3,
+        "Continue?",
+        "It asks a question",
+    ),
     "an end without a word": Row(python("pass"), 3, "exited with code 0", "until its stdin is"),
     "help in place of a server": Row(
         python("print('usage: server --stdio'); raise SystemExit(2)"),
@@ -204,7 +220,31 @@ OTHERS = {"supported": ["2031-01-01"]}
 REPORT = "Report it to the author"
 ODD_SERVERS = {
     "only a banner": Row(
-        [*ONCE_IT_RUNS, *python(BANNER)], 3, "listening on 3000", "must log to stderr"
+        [*ONCE_IT_RUNS, *python(BANNER)], 3, "listening on 3000", "logs belong on stderr"
+    ),
+    "a URL that it serves": Row(
+        [*ONCE_IT_RUNS, *python(BANNER.replace("on 3000", "on http://127.0.0.1:3000/mcp"))],
+        3,
+        "listening on",
+        "It serves HTTP at http://127.0.0.1:3000/mcp: connect to that URL",
+    ),
+    "a question": Row(
+        [
+            *ONCE_IT_RUNS,
+            *python("import time; print('API key: ', end='', flush=True); time.sleep(60)"),
+        ],
+        3,
+        "API key:",
+        "It asks a question",
+    ),
+    "JSON of another kind": Row(
+        [
+            *ONCE_IT_RUNS,
+            *python("import time; print('{\"hello\": 1}', flush=True); time.sleep(60)"),
+        ],
+        3,
+        "hello",
+        "perhaps not an MCP server",
     ),
     "silence": Row(
         [*SHORT, *python("import time; time.sleep(60)")], 3, "not connected within", "--timeout"
@@ -358,6 +398,20 @@ def test_what_is_wrong_with_an_answer(name: str, capsys: Capture) -> None:
         check(Row([f"http://{place}/mcp"], code, cause, cure), capsys)
 
 
+def test_a_token_that_is_refused(capsys: Capture) -> None:
+    """F-SHOW-15: it is not asked for again as if none had been given."""
+    with served(answer(401, BEARER)) as place:
+        refused = Row([f"http://{place}/mcp", "--bearer", "x"], 4, "HTTP 401", "refused the token")
+        check(refused, capsys)
+
+
+def test_authorities_in_der(tmp_path: Path, capsys: Capture) -> None:
+    """F-SHOW-15"""
+    file = tmp_path / "ca.crt"
+    file.write_bytes(b"\x30\x82" + bytes(300))
+    check(Row(["--ca-file", str(file), "https://h/"], 2, "no certificates", "It is in DER"), capsys)
+
+
 @pytest.mark.parametrize("status", [400, 404, 405])
 def test_a_transport_that_is_fixed_and_the_wrong_one(status: int, capsys: Capture) -> None:
     """F-SHOW-2, F-HTTP-11: the other one was not tried."""
@@ -448,6 +502,8 @@ def test_nobody_or_somebody_else_is_there(capsys: Capture) -> None:
         silent = Row([*SHORT, f"http://{place}/"], 3, "not connected within", "--timeout")
         check(silent, capsys)
         check(silent._replace(words=[*SHORT, f"https://{place}/"]), capsys)
+        words = [*SHORT, "http://h.invalid/mcp", "--proxy", f"http://{place}"]
+        check(Row(words, 3, f"waiting for the proxy http://{place}", "Check --proxy"), capsys)
     with behaving(_sending(b"SSH-2.0-OpenSSH_9\r\n")) as place:
         check(Row([f"http://{place}/mcp"], 3, "SSH-2.0-OpenSSH_9", "TLS on this port"), capsys)
     head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{"

@@ -81,6 +81,7 @@ def test_an_error_in_json_has_its_fields() -> None:
         "message": "no",
         "data": {"a": [1]},
         **dict.fromkeys(("method", "subject", "target"), ""),
+        "raw": None,
     }
 
 
@@ -112,9 +113,13 @@ def test_a_token_of_ones_own_is_another_way_in() -> None:
     """F-SHOW-2: a server may want a token, and have no way to register a client."""
     error = RegistrationRequired("https://auth.example", "there is no endpoint to register at")
     error.__cause__ = HttpError(401, {}, b"", "https://mcp.example")
-    _, cause, cure = error_text(error, stderr_was_shown=True).splitlines()
-    assert cure.endswith("--bearer TOKEN")
+    cause, cure = error_text(error, stderr_was_shown=True).splitlines()
     assert "HTTP 401" in cause
+    assert "a token: give it as --bearer TOKEN" in cure
+    challenge = {"www-authenticate": 'Bearer resource_metadata="https://mcp.example/m"'}
+    error.__cause__ = HttpError(401, challenge, b"", "https://mcp.example")
+    first, cause, cure = error_text(error, stderr_was_shown=True).splitlines()
+    assert "a client_id for" in first and "HTTP 401" in cause and "client_id, or" in cure
 
 
 def test_stderr_that_was_shown_is_not_repeated() -> None:

@@ -91,9 +91,14 @@ TYPED = {
     "no such resource": Typed(
         ["read", DEMO, "no://x"], 5, "answered resources/read 'no://x' with error", "as the server"
     ),
-    "docker's kill": Typed(quiet(ending("", 137)), 3, "137 (killed by signal 9)", "by force"),
+    "docker's kill": Typed(
+        quiet(ending("", 137)), 3, "137 (killed by signal 9)", "process was killed"
+    ),
     "an npx that asks": Typed(
-        quiet(ending("Need to install the following packages:\nx")), 3, "code 1", "npx -y"
+        quiet(ending("Need to install the following packages:\nx")),
+        3,
+        "code 1",
+        "the one you mean, then add -y",
     ),
     "a first line of Windows": Typed(
         quiet(ending("env: ‘node\\r’: No such file or directory", 127)),

@@ -21,6 +21,7 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
+from ...framing.uri import parse_url
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
 from ...protocol.negotiate import PROBE_TIMEOUT, negotiate
@@ -293,6 +294,14 @@ _SHOWN_STDERR = 2000
 _SIGNS_OF_TLS = (LossKind.DROPPED, ViolationKind.NOT_HTTP)
 
 
+def _proxy_of(route: Route, options: Options) -> str:
+    named = route.destination
+    if not isinstance(named, str) or not named.startswith(("http", "ws")):
+        return ""
+    proxy = options.network.proxy_for(parse_url(named))
+    return "" if proxy is None else f"{proxy.scheme}://{proxy.host}:{proxy.port}"
+
+
 def explain(error: McpError, server: str, session: Session, options: Options, route: Route) -> None:
     """Add the server and its other output, without the values of variables, to an error."""
     transport, variables = session.transport, options.env or {}
@@ -306,6 +315,9 @@ def explain(error: McpError, server: str, session: Session, options: Options, ro
         error.stderr = without_values(stderr, variables)[-_SHOWN_STDERR:]
         command = route.destination
         error.reached = transport.reached
+        proxy = _proxy_of(route, options)
+        if proxy and transport.reached == "nothing":
+            error.waiting_for = f"the proxy {proxy}"
         error.lacks_stdin = isinstance(command, (list, tuple)) and lacks_stdin(command)
         if transport.denials is not None:
             transport.denials.advise_start(error)
@@ -315,6 +327,8 @@ def explain(error: McpError, server: str, session: Session, options: Options, ro
         if transport.description.startswith(("http://", "ws://")):
             url = transport.description.replace("://", "s://", 1)
             error.advise(f"If the server speaks TLS on this port, write {url}")
+    elif isinstance(error, HttpError) and error.status == 401 and isinstance(options.auth, str):
+        error.advise("The server refused the token: give another one as {auth}")
     elif isinstance(error, HttpError) and error.status in (401, 403):
         missing = getattr(options.headers, "missing", ())  # see `IncompleteHeaders`
         if missing:

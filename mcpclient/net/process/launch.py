@@ -44,8 +44,9 @@ def launch(
     """
     _check_command(command)
     directory = absolute_path(cwd) if cwd is not None else ""
-    if directory and not os.path.isdir(directory):
+    if directory and not (os.path.isdir(directory) and os.access(directory, os.X_OK)):
         problem = "is not a folder" if os.path.exists(directory) else "does not exist"
+        problem = "may not be entered by this user" if os.path.isdir(directory) else problem
         raise ConnectFailed(
             shown_words(command)[0],
             f"the working directory {directory!r} {problem}",
