@@ -111,7 +111,7 @@ _BY_FORCE = (
     "The process was killed, possibly because the system ran out of memory. Check the system log."
 )
 _CRASHES = (4, 5, 6, 7, 8, 11)  # SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV
-_CRASHED = "The server crashed: report it to its author, with what the system's crash report says."
+_CRASHED = "The server crashed: report it to its author, with the crash report of the system."
 _NEGOTIATE = "{0} accepts only {1}: log in as the user of this system, with {{2}}"
 _NTLM = (
     "{0} accepts only NTLM, which this client does not speak without Negotiate: use a local proxy "
