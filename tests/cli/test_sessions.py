@@ -241,7 +241,7 @@ GREETING = """\
 def test_a_command_that_is_terminated_stops_its_server(
     commands: Commands, words: tuple[str, ...], number: signal.Signals
 ) -> None:
-    """F-STD-3, F-SHOW-2: by all steps, though the signal comes twice, as of ``timeout`` and its group."""
+    """F-STD-3, F-SHOW-2: by all steps, though the signal comes twice, as of ``timeout``."""
     pipe, alive = commands.pipe_of_life()
     server = [sys.executable, SERVER, "--alive", pipe, "--tell", "--deaf"]
     server += ["--stubborn"] * (words == ("bridge",))
