@@ -23,7 +23,7 @@ def main() -> int:
             return _verify()
         is_of_session = any(word[:1] == "@" for word in sys.argv[2:])
         if is_of_session and sys.argv[1] in _QUICK:
-            from .net.session_front import run_in_session
+            from .sessions.front import run_in_session
 
             in_session: int | None = run_in_session(sys.argv[1:])
             if in_session is not None:

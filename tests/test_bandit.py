@@ -45,7 +45,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     ),
     "B311": (
         "spreads reconnections; see tests/test_randomness.py",
-        {"manager/server.py", "transports/backoff.py"},
+        {"client/connection/keeper.py", "transports/backoff.py"},
     ),
     "B406": ("quoteattr writes attributes of XML; no XML is read", {"cli/check.py"}),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),
@@ -53,7 +53,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "argument lists without a shell; the gate judges what an entry starts",
         {
             *("net/process/stopping.py", "net/process/launch.py", "net/process/programs.py"),
-            *("net/tls.py", "net/session_sockets.py"),
+            *("net/tls.py", "sessions/sockets.py"),
         },
     ),
     "B607": ("taskkill is a program of Windows", {"net/process/stopping.py"}),

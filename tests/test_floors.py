@@ -112,6 +112,9 @@ ALLOWED_IN_PURE = {"os.urandom"}
 ALLOWED_FOR_ONE = {("auth.signing", "os.environ")}
 
 # The operating system is met in one place.
+# Where sessions have their sockets, their forks, and the front end of a command.
+MEETS_THE_SYSTEM = {"sessions.front", "sessions.forks", "sessions.sockets"}
+
 ONLY_IN_NET = {
     "http.server": "listening is net/login/logins.py's",
     "select": "sockets are net's",
@@ -227,7 +230,8 @@ def library_violations(imports: list[Import]) -> Iterator[str]:
         rules: dict[str, str] = {}
         if folder in PURE:
             rules.update(FORBIDDEN_IN_PURE)
-        if folder != "net" and found.importer not in PROGRAMS:
+        is_met = folder == "net" or found.importer in MEETS_THE_SYSTEM
+        if not is_met and found.importer not in PROGRAMS:
             rules.update(ONLY_IN_NET)
         if found.importer not in MAY_IMPORT_BY_NAME:
             rules.update(ONLY_BY_NAME)

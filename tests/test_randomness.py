@@ -41,7 +41,7 @@ from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
 from mcpclient.net.login.authentication import FlowRunner
 from mcpclient.net.login.storage import MemoryStore, _Security
-from mcpclient.net.session_sockets import Place, listen
+from mcpclient.sessions.sockets import Place, listen
 from mcpclient.transports.backoff import delays
 from tests.auth.world import (
     AuthorizationServerFake,
@@ -257,7 +257,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],
     "inspector.routes:Routes._page": [("os.urandom", page_nonce)],
     "net.login.storage:_Security.write": [("secrets.token_hex", secret_pieces)],
-    "net.session_sockets:listen": [("os.urandom", session_token)],
+    "sessions.sockets:listen": [("os.urandom", session_token)],
     "sandbox.launcher:_Keeper.__init__": [("os.urandom", sandbox_folder)],
 }
 

@@ -257,7 +257,7 @@ def _words_of(
         if command.name == "help":
             yield from (*CHAPTERS, *COMMANDS)
         if command.takes_server or command.name in ("remove", "lock", "approve"):
-            from ..net.session_sockets import session_names
+            from ..sessions.sockets import session_names
             from .configured import load
 
             yield from (f"@{name}" for name in session_names(os.environ))

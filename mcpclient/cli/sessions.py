@@ -16,12 +16,12 @@ from typing import Any
 
 from ..errors import UsageError
 from ..framing.escaping import escape
-from ..net import session_sockets as sockets
 from ..net.clocks import seconds_since_epoch
-from ..net.session_forks import start_helper
-from ..net.session_front import is_session_name
-from ..net.session_sockets import Place
+from ..sessions import sockets
+from ..sessions.forks import start_helper
+from ..sessions.front import is_session_name
 from ..sessions.host import Host, SessionTransport
+from ..sessions.sockets import Place
 from .command import Answer, LocalCommand, Server, flag, option, seconds
 from .configured import load
 from .connecting import client_for

@@ -32,13 +32,13 @@ from ..jsonrpc.peer import Peer
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.clocks import timestamp
 from ..net.futures import BackgroundTasks
-from ..net.session_sockets import Place, check_private, is_own_peer, session_names
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..suggestions import did_you_mean, there_are
 from ..transports.base import Receiver
 from ..transports.line_socket import LineSocketTransport
 from ..version import __version__
+from .sockets import Place, check_private, is_own_peer, session_names
 
 if TYPE_CHECKING:
     import socket

@@ -91,7 +91,7 @@ PARTS: dict[str, Part] = {
     "inspector": Part("the inspector in a browser", ("inspector.", "protocol.faults.")),
     "cli": Part(
         "the command line",
-        ("cli.", "sessions.", "net.session_front", "net.session_forks", "adapters.limits"),
+        ("cli.", "sessions.", "adapters.limits"),
     ),
     "bridge": Part(
         "a stdio server in front of another server",

@@ -16,8 +16,8 @@ from mcpclient.cli.commands import COMMANDS, command_named
 from mcpclient.cli.features import remember
 from mcpclient.cli.main import main
 from mcpclient.cli.parsing import parser_of
-from mcpclient.net import session_sockets
 from mcpclient.protocol.types import Tool
+from mcpclient.sessions import sockets
 from tests.cli.terminal import in_terminal, own_terminal
 from tests.support.subprocesses import TOP
 
@@ -252,7 +252,7 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
 @pytest.mark.usefixtures("nothing_configured")
 def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     """F-SHOW-13: and their tools are completed like those of others."""
-    monkeypatch.setattr(session_sockets, "session_names", lambda environ: ["browser"])
+    monkeypatch.setattr(sockets, "session_names", lambda environ: ["browser"])
     remember(called("@browser", "paint"), [PAINT])
     assert main(["__complete", "zsh", "mcpclient tools @"]) == 0
     assert main(["__complete", "zsh", "mcpclient call @browser p"]) == 0

@@ -178,7 +178,7 @@ def test_a_command_imports_no_event_loop(commands: Commands) -> None:
     told = "import atexit; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr))"
     code, out, errors = commands.run("call", "@it", "add", prelude=told)
     assert (code, out) == (0, "1\n")
-    assert ".net.session_front'" in errors
+    assert ".sessions.front'" in errors
     assert ".errors'" not in errors
     for heavy in ("asyncio", "argparse", "json", "socket", "typing"):
         assert f"'{heavy}'" not in errors

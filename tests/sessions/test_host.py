@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
-from mcpclient.net.session_sockets import Place, ask, listen
 from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host, SessionTransport
+from mcpclient.sessions.sockets import Place, ask, listen
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.mcp_server import McpServer
 

@@ -22,8 +22,8 @@ from mcpclient import (
 )
 from mcpclient.errors import ConnectFailed, ConnectKind, McpError
 from mcpclient.jsonrpc.codec import decode, encode
-from mcpclient.net.session_sockets import Place, listen
 from mcpclient.sessions.host import SessionTransport, packed, unpacked
+from mcpclient.sessions.sockets import Place, listen
 
 pytestmark = pytest.mark.needs_posix
 

@@ -1,7 +1,7 @@
 """The sockets of sessions that stay, in a private folder of their user.
 
 A session called NAME has ``NAME.link``, a socket for JSON lines, ``NAME.run``, a socket for
-commands (see `net.session_forks`), and ``NAME.log``. A session exists if its socket does. On
+commands (see `sessions.forks`), and ``NAME.log``. A session exists if its socket does. On
 Windows ``NAME.link`` is a private file with a port of the loopback interface and a token, and
 there is no ``NAME.run``.
 """
@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
+from ..net.files import make_private, make_private_folder, open_regular
+from ..net.futures import call_in_thread
 from ..version import __version__
-from .files import make_private, make_private_folder, open_regular
-from .futures import call_in_thread
-from .session_front import is_private, is_session_name, peer_user, sessions_folder
+from .front import is_private, is_session_name, peer_user, sessions_folder
 
 if sys.platform != "win32":
     import fcntl

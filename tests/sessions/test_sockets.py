@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net import session_front, session_sockets
 from mcpclient.net.paths import state_folder
-from mcpclient.net.session_front import is_session_name, sessions_folder
-from mcpclient.net.session_sockets import (
+from mcpclient.sessions import front, sockets
+from mcpclient.sessions.front import is_session_name, sessions_folder
+from mcpclient.sessions.sockets import (
     Place,
     ask,
     bind,
@@ -157,7 +157,7 @@ def test_a_session_of_another_user_is_not_asked(
     """F-SHOW-12"""
     place = Place.of("it", environ)
     with listen(place)[0]:
-        monkeypatch.setattr(session_sockets, "peer_user", lambda connection: os.geteuid() + 1)
+        monkeypatch.setattr(sockets, "peer_user", lambda connection: os.geteuid() + 1)
         with pytest.raises(UsageError, match="a session of another user"):
             ask(place, "mcpclient/close")
 
@@ -246,12 +246,12 @@ def test_the_peer_of_the_bsds(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delattr(_socket, "SO_PEERCRED", raising=False)
     connection: Any = Connection()
-    assert session_front.peer_user(connection) == 501
+    assert front.peer_user(connection) == 501
 
 
 OPENS = """
 import os, sys
-from mcpclient.net.session_sockets import detach
+from mcpclient.sessions.sockets import detach
 print("@it", os.environ["ROLE"], os.getsid(0) == os.getpid(), flush=True)
 detach(os.open(os.devnull, os.O_WRONLY))
 sys.stdin.buffer.raw.read()

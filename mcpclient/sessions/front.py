@@ -1,7 +1,7 @@
 """The front end of a command for a session that stays: the part that runs in the caller's process.
 
 The command itself runs in a fork of a helper that has imported everything already, on the caller's
-own descriptors, folder and environment; see `net.session_sockets`. This module sends the request,
+own descriptors, folder and environment; see `sessions.sockets`. This module sends the request,
 forwards Ctrl-C and returns the exit code. To cost little more than the start of Python, it imports
 only the C module below ``socket``: ``socket`` itself takes half as long as that start.
 """

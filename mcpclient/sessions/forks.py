@@ -21,8 +21,8 @@ from contextlib import suppress
 from typing import NoReturn
 
 from ..version import __version__
-from .session_front import INTERRUPT, STARTED
-from .session_sockets import Place, bind, clean, is_own_peer
+from .front import INTERRUPT, STARTED
+from .sockets import Place, bind, clean, is_own_peer
 
 # Seconds that a server gets to end by itself once its session was killed, and after SIGTERM; the
 # same as of `StopLadder`.
