@@ -19,7 +19,8 @@ from .connection.limits import DEFAULT, Default, Seconds
 from .connection.options import EraMemory, Options
 from .connection.targets import Target, route_to
 from .contents import Contents
-from .requests import ProgressHandler, checked_arguments, with_meta
+from .listed_tools import checked_arguments
+from .requests import ProgressHandler, with_meta
 
 if TYPE_CHECKING:
     from ..adapters.model_api import Provider

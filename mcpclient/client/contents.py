@@ -15,7 +15,8 @@ from ..protocol.types import (
     Resource,
     ResourceTemplate,
 )
-from .requests import Requests, checked_arguments
+from .listed_tools import checked_arguments
+from .requests import Requests
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue

@@ -14,6 +14,7 @@ from ..protocol.types import CallToolResult, Tool
 from .events.callbacks import Observer
 
 if TYPE_CHECKING:
+    from ..protocol.header_parameters import HeaderParameters
     from ..protocol.schema import Schema, SchemaLimits
     from ..recording.secret_arguments import SecretArguments
 
@@ -188,3 +189,26 @@ def _problem(schema: Schema, result: CallToolResult) -> str | None:
     named = "; ".join(str(violation) for violation in violations[:_NAMED])
     more = len(violations) - _NAMED
     return f"{named}; and {more} more" if more > 0 else named or None
+
+
+def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Return the arguments of a call; raise `UsageError` for those that are not a JSON object."""
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        kind = type(arguments).__name__
+        raise UsageError(f'arguments are a mapping such as {{"name": "value"}}, not {kind}')
+    for name in arguments:
+        if not isinstance(name, str):
+            raise UsageError(f"the names of arguments are strings, not {type(name).__name__}")
+    return arguments
+
+
+def learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:
+    """Learn the header parameters of a tool; return False for one that must be left out."""
+    try:
+        mirrored.learn(tool)
+    except ValueError as error:
+        _logger.warning("left out tool %r: %s", tool.get("name"), error)
+        return False
+    return True

@@ -19,10 +19,9 @@ from ..protocol.types import CallToolResult, Progress, Tool
 from .connection.call_recovery import CallDeadline, CallRecovery, ClientCache
 from .connection.connection import Connection, all_pages
 from .connection.limits import DEFAULT, RequestOptions, Seconds
-from .listed_tools import ListedTools
+from .listed_tools import ListedTools, checked_arguments, learn_headers
 
 if TYPE_CHECKING:
-    from ..protocol.header_parameters import HeaderParameters
     from ..typing_compat import Unpack
     from .client_keeper import ClientKeeper
     from .connection.client_options import CallOptions, QueryOptions, ResultT
@@ -174,7 +173,7 @@ class Requests:
         mirrored = era.header_parameters if era is not None and has_headers else None
         if mirrored is not None:
             # Of two tools with one name the first counts, as everywhere, so it is learned last.
-            tools = [tool for tool in tools[::-1] if _learn_headers(mirrored, tool)][::-1]
+            tools = [tool for tool in tools[::-1] if learn_headers(mirrored, tool)][::-1]
         listed = [Tool(tool) for tool in tools]
         counting = list({tool.name: tool for tool in listed[::-1]}.values())
         self._listed.learn(counting)
@@ -214,19 +213,10 @@ class Requests:
             secret = self._listed.conceal(name, arguments)
             if secret is not None:
                 arguments = None
-                made = self.call_tool(
-                    *(name, secret),
-                    timeout=timeout,
-                    max_timeout=max_timeout,
-                    on_progress=on_progress,
-                    meta=meta,
-                    headers=headers,
-                    raise_on_error=raise_on_error,
-                    trace=trace,
-                    around=around,
-                    returns=returns,
-                )
-                return await secret.guarded(made)
+                asked: Any = {"timeout": timeout, "max_timeout": max_timeout, "meta": meta}
+                asked.update(on_progress=on_progress, headers=headers, trace=trace, around=around)
+                asked.update(raise_on_error=raise_on_error, returns=returns)
+                return await secret.guarded(self.call_tool(name, secret, **asked))
         arguments = checked_arguments(arguments)
         if around or self._is_wrapped:
 
@@ -502,25 +492,3 @@ def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], 
 def connection_of(client: Requests) -> Connection:
     """Return a client's connection, for code in this package that displays or aborts it."""
     return client._connection
-
-
-def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return the arguments of a call; raise `UsageError` for those that are not a JSON object."""
-    if arguments is None:
-        return {}
-    if not isinstance(arguments, Mapping):
-        kind = type(arguments).__name__
-        raise UsageError(f'arguments are a mapping such as {{"name": "value"}}, not {kind}')
-    for name in arguments:
-        if not isinstance(name, str):
-            raise UsageError(f"the names of arguments are strings, not {type(name).__name__}")
-    return arguments
-
-
-def _learn_headers(mirrored: HeaderParameters, tool: Mapping[str, Any]) -> bool:
-    try:
-        mirrored.learn(tool)
-    except ValueError as error:
-        _logger.warning("left out tool %r: %s", tool.get("name"), error)
-        return False
-    return True

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client import requests
 from mcpclient.client.connection import call_recovery
+from mcpclient.client.listed_tools import checked_arguments
 from tests.client.inside import Server
 from tests.client.scripted_server import ScriptedServer
 
@@ -137,6 +137,6 @@ async def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
 def test_arguments_are_a_mapping_of_strings(given: Any, message: str) -> None:
     """F-API-2"""
     with pytest.raises(mcpclient.UsageError, match=message):
-        requests.checked_arguments(given)
-    assert requests.checked_arguments(None) == {}
-    assert requests.checked_arguments({"a": 1}) == {"a": 1}
+        checked_arguments(given)
+    assert checked_arguments(None) == {}
+    assert checked_arguments({"a": 1}) == {"a": 1}
