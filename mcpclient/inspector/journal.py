@@ -227,7 +227,8 @@ class Journal:
             (self._sent if sent else self._received)(row, judged, call)
         asked = judged.asked[-1] if len(judged.messages) == 1 else None
         message = judged.messages[0] if len(judged.messages) == 1 else judged.messages
-        return self._about(row, message, asked)._replace(faults=judged.faults)
+        row = self._about(row, message, asked)
+        return row._replace(faults=judged.faults) if judged.faults else row
 
     def _without_message(self, row: Row, record: Record, faults: Sequence[Fault]) -> Row:
         is_http, sent = row.channel.startswith("http-"), row.lane == "client"
@@ -291,8 +292,8 @@ class Journal:
             if asked is not None:
                 is_error = _outcome(each, asked.method)[0] == "error"
                 self.spans.end(span, "failed" if is_error else "done", row.time, row.number)
-            elif isinstance(each, dict) and isinstance(each.get("method"), str):
-                self.spans.received(row.channel, each, row.time, row.number)
+            elif span is not None and isinstance(each, dict) and "method" in each:
+                self.spans.received(span, each, row.time, row.number)
 
     def _about(self, row: Row, message: Any, asked: Asked | None) -> Row:
         """Return the row of a message; ``asked``: the request that it answers."""

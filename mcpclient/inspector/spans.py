@@ -103,11 +103,9 @@ class Spans:
             asked["ended"] = time
             self._change(span)
 
-    def received(self, channel: str, message: Mapping[str, Any], time: float, number: int) -> None:
+    def received(self, span: Span, message: Mapping[str, Any], time: float, number: int) -> None:
         """Add a notification or a question of the server to the span that it belongs to."""
-        span, method = self.owner(channel, message), message.get("method")
-        if span is None:
-            return
+        method = message.get("method")
         if method == "notifications/progress" and len(span.progress) < _MAX_STEPS:
             span.progress.append(time)
         elif "id" in message and len(span.questions) < _MAX_STEPS:

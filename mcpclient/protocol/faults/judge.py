@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import McpError
-from ..schema import NotChecked, Schema, Violation, compile_schema
+from ..schema import Schema, Violation, compile_schema
 from ..wire_object import value_at
 from . import Fault, fault
 from .lists import LISTS, name_faults
 from .published import revision as published
-from .published import schema_of
+from .published import schema_of, validated
 
 _PREFIX = "io.modelcontextprotocol/"
 _MAX_PENDING = 10_000
@@ -185,7 +185,7 @@ class Judge:
             yield fault("structured-content", text, revision)
             return
         place = "result.structuredContent"
-        for violation in _validated(schema, result["structuredContent"]):
+        for violation in validated(schema, result["structuredContent"]):
             yield fault("output-schema", _placed(place, violation), revision)
 
     def _listed(self, asked: Asked, result: Mapping[str, Any], revision: str) -> Iterator[Fault]:
@@ -261,7 +261,8 @@ class Judge:
     def _logged(self, params: Mapping[str, Any]) -> Iterator[Fault]:
         level = params.get("level")
         asked = [self._level] if self._level else []
-        if published(self.revision) and not published(self.revision)["requests"]:
+        rules = published(self.revision)
+        if rules and not rules["requests"]:
             asked = [*self._log_levels.values()]
             if not asked and self.is_whole:
                 yield fault("log-level", "no pending request asked for log messages", self.revision)
@@ -322,18 +323,11 @@ def _compiled(schema: Mapping[str, Any]) -> Schema | None:
         return None  # which is a fault of the list
 
 
-def _validated(schema: Schema, value: Any) -> list[Violation]:
-    try:
-        return schema.validate(value)
-    except (NotChecked, ValueError):
-        return []
-
-
 def _violations(
     revision: str, definition: str, value: Any, place: str, code: str
 ) -> Iterator[Fault]:
     schema = schema_of(revision, definition)
-    for violation in _validated(schema, value) if schema is not None else ():
+    for violation in validated(schema, value) if schema is not None else ():
         page = f"schema#{definition.lower()}"
         yield fault(code, _placed(place, violation), revision, page)
 

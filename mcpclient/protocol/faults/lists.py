@@ -10,7 +10,7 @@ from ...errors import McpError
 from ..schema import compile_schema
 from ..schema.values import Clock
 from . import Fault, fault
-from .published import schema_of
+from .published import schema_of, validated
 
 
 class List(NamedTuple):
@@ -58,7 +58,7 @@ def entry_faults(key: str, entries: Sequence[Any], revision: str) -> list[tuple[
     found = [
         (index, fault("result", _said(violation), revision, f"schema#{definition.lower()}"))
         for index, entry in enumerate(entries)
-        for violation in (schema.validate(entry) if schema is not None else ())
+        for violation in (validated(schema, entry) if schema is not None else ())
     ]
     return sorted([*found, *name_faults(key, entries, revision, set())], key=lambda each: each[0])
 

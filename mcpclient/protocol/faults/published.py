@@ -7,7 +7,8 @@ from functools import lru_cache
 from pkgutil import get_data
 from typing import Any
 
-from ..schema import Schema, SchemaLimits, compile_schema
+from ...errors import McpError
+from ..schema import Schema, SchemaLimits, Violation, compile_schema
 
 # A list of 10,000 tools is judged whole; there is no clock, so that the judgement never differs.
 _LIMITS = SchemaLimits(validation_steps=5_000_000, violations=50)
@@ -20,11 +21,11 @@ def _revisions() -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     before: Any = {}
     for name, patch in json.loads(source).items():
-        before = found[name] = _merged(before, patch)
+        before = found[name] = patched(before, patch)
     return found
 
 
-def _merged(value: Any, patch: Any) -> Any:
+def patched(value: Any, patch: Any) -> Any:
     """Apply a merge patch (RFC 7396)."""
     if not isinstance(patch, dict):
         return patch
@@ -33,7 +34,7 @@ def _merged(value: Any, patch: Any) -> Any:
         if part is None:
             del merged[name]
         else:
-            merged[name] = _merged(merged.get(name), part)
+            merged[name] = patched(merged.get(name), part)
     return merged
 
 
@@ -52,3 +53,11 @@ def schema_of(name: str, definition: str) -> Schema | None:
         return None
     document = {"$ref": f"#/$defs/{definition}", "$defs": definitions}
     return compile_schema(document, limits=_LIMITS, assert_formats=True)
+
+
+def validated(schema: Schema, value: Any) -> list[Violation]:
+    """Return the violations of a value; none for a value that cannot be checked within limits."""
+    try:
+        return schema.validate(value)
+    except (McpError, ValueError):
+        return []
