@@ -22,6 +22,7 @@ import os
 import sys
 import threading
 import traceback
+import types
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -46,7 +47,15 @@ class Host:
         self._input, self._output = os.dup(0), os.dup(1)
         null = os.open(os.devnull, os.O_RDWR)
         os.dup2(null, 0)
-        os.dup2(2, 1)  # other programs that the code starts print to stderr
+        self._others: int | None = None
+        if os.name == "posix":  # other programs that the code starts print to this pipe
+            self._others, printing = os.pipe()
+            os.set_blocking(self._others, False)
+            os.dup2(printing, 1)
+            os.dup2(printing, 2)
+        else:
+            os.dup2(2, 1)
+        self._passing = threading.Lock()
         self.runs: SimpleQueue[dict[str, Any]] = SimpleQueue()
         self._answers: dict[int, SimpleQueue[dict[str, Any]]] = {}
         self._ids = itertools.count(1)
@@ -63,6 +72,19 @@ class Host:
         with self._sending:
             while data:
                 data = data[os.write(self._output, data) :]
+
+    def pass_on(self) -> None:
+        """Send what other programs have printed so far."""
+        with self._passing, suppress(BlockingIOError):
+            while self._others is not None:
+                data = os.read(self._others, 65536)
+                self.send(method="output", params={"text": data.decode("utf-8", "replace")})
+
+    def watch(self) -> None:
+        """Send what other programs print, in a thread: the pipe holds 64 KiB."""
+        while self._others is not None:
+            import_module("select").select([self._others], [], [])
+            self.pass_on()
 
     def receive(self) -> None:
         """Handle the messages of the host, in a thread, until the host ends this process."""
@@ -103,8 +125,18 @@ class Tools:
             raise AttributeError(name)
         return Tools(self._call, f"{self._path}.{name}".lstrip("."))
 
-    def __call__(self, **arguments: Any) -> Any:
-        """Call the tool."""
+    def __getitem__(self, name: str) -> Tools:
+        return getattr(self, name)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return f"<tools.{self._path}: search_tools shows its arguments>"
+
+    def __call__(self, *positional: Any, **arguments: Any) -> Any:
+        """Call the tool with named arguments, or with one dict of them."""
+        if len(positional) == 1 and isinstance(positional[0], dict) and not arguments:
+            arguments = positional[0]
+        elif positional:
+            raise TypeError(f"name the arguments: tools.{self._path}(name=value)")
         return self._call(self._path, arguments)
 
 
@@ -119,6 +151,7 @@ class _Printed(io.RawIOBase):
     def write(self, data: Any) -> int:
         text = self._decoder.decode(bytes(data))
         if text:
+            self._host.pass_on()  # printed before
             self._host.send(method="output", params={"text": text})
         return len(data)
 
@@ -144,7 +177,9 @@ def _failure(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "" if error.code in (None, 0) else f"SystemExit: {error.code}"
     told = traceback.TracebackException.from_exception(error)
-    own = [frame for frame in told.stack if frame.filename != "<string>"]
+    files = [frame.filename for frame in told.stack]
+    first = files.index(_FILE) if _FILE in files else len(files)  # before it are those that run it
+    own = [frame for frame in told.stack[first:] if frame.filename != "<string>"]
     told.stack = traceback.StackSummary.from_list(own[-_SHOWN_FRAMES:])
     return "".join(told.format())
 
@@ -157,8 +192,11 @@ def main() -> None:
     printed = io.BufferedWriter(_Printed(host), 32 * 1024)
     sys.stdin = io.TextIOWrapper(io.BytesIO())
     sys.stdout = sys.stderr = io.TextIOWrapper(printed, "utf-8", "replace", line_buffering=True)
-    threading.Thread(target=host.receive, daemon=True).start()
-    names = {"__name__": "__main__", "ToolError": ToolError}
+    for work in (host.receive, host.watch):
+        threading.Thread(target=work, daemon=True).start()
+    module = sys.modules["__main__"] = types.ModuleType("__main__")  # its classes are pickled
+    names = module.__dict__
+    names.update(ToolError=ToolError, exit=sys.exit, quit=sys.exit)
     tools = {"tools": Tools(host.call), "async_tools": Tools(host.call_async)}
     while True:
         run = host.runs.get()
@@ -169,6 +207,7 @@ def main() -> None:
         except BaseException as error:
             failure = _failure(error)
         print(failure, end="", flush=True)
+        host.pass_on()
         host.send(id=run["id"], result={"failed": bool(failure)})
 
 
