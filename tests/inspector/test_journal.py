@@ -319,7 +319,7 @@ def test_a_login_follows_rules_of_its_own() -> None:
     row({"direction": "sent", "channel": "http-1", "http": head, "text": "a=b"}, journal, 0)
     got = {"status": 400, "reason": "Bad Request"}
     refusal = {"channel": "http-1", "http": got, "message": {"error": "invalid_grant"}}
-    assert row({"time": 1.5, **refusal}, journal, 1).faults == []
+    assert row({"time": 1.5, **refusal}, journal, 1).faults == ()
     exchange = journal.exchanges["http-1"]
     assert (exchange["method"], exchange["status"]) == ("POST", 400)
     assert exchange["milliseconds"] == 500.0
