@@ -218,21 +218,27 @@ def define(
         if not is_for_models(tool):
             problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
             continue
-        if tool.name in made:
-            made[tool.name].notes.append("a second tool of this name was left out")
+        first = made.get(tool.name)
+        if first is not None:
+            note = "a second tool of this name was left out"
+            made[tool.name] = replace(first, notes=[*first.notes, note])
             continue
         converted = listed.converted.of(tool, rules, strict, inline_refs)
-        name = listed.names[tool.name]
+        name, stricter = listed.names[tool.name], converted.stricter
+        deferred = rules.defers and defer is not None and defer(tool)
+        is_known = converted.binding.tool is tool and name == converted.name
+        if is_known and stricter is None and not deferred:
+            made[tool.name] = converted  # as most of thousands of tools
+            continue
         renamed = [f"the API does not accept its name; it is called {name}"]
         notes = [*(renamed if name != tool.name else []), *converted.notes]
-        stricter = converted.stricter
         is_strict = stricter is not None and _takes(most, used, stricter, notes)
         made[tool.name] = replace(
             converted,
             name=name,
             schema=stricter.schema if is_strict and stricter else converted.schema,
             strict=is_strict,
-            deferred=rules.defers and defer is not None and defer(tool),
+            deferred=deferred,
             binding=replace(converted.binding, tool=tool),
             notes=notes,
         )
@@ -298,7 +304,7 @@ def _converted(
     described = next((text for text in texts if text and text.strip()), "tool")
     description = f"{described}\n\n{sentence}" if sentence else described
     return Definition(
-        tool.name,
+        offered.name,
         without_surrogates(description),
         without_surrogates(schema),
         Binding(offered, renamed, declared, unseen, marks_secrets(offered.input_schema)),
