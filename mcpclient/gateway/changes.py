@@ -21,7 +21,7 @@ SERVERS = "gateway://servers"
 # Seconds in which changes of all servers are gathered before they are reported.
 _GATHERED = 0.3
 # Seconds after which a manager has listed the tools that a server says have changed.
-_RELISTED = 1.0
+_RELISTED = 0.25
 
 
 class Changes:
