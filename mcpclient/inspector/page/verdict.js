@@ -35,7 +35,7 @@ export function faultList(faults) {
 export function legend() {
   const words = [
     "Each record has a mark in the lane of the side it comes from: client, server, HTTP, stderr.",
-    "A square is a request, a dot is another record; ⚠ is a violation of the protocol.",
+    "A square is a request, a ring a notification, a dot an answer; ⚠ is a violation.",
   ];
   return el(
     "details",
