@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
@@ -16,7 +17,7 @@ from ..framing.logs import logger_for
 from ..net.futures import gather_outcomes
 from ..protocol.tasks import MAKING, declares
 from ..protocol.types import CallToolResult, Progress, Tool
-from .connection.call_recovery import CallDeadline, CallRecovery, ClientCache
+from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection, all_pages
 from .connection.limits import DEFAULT, RequestOptions, Seconds
 from .listed_tools import ListedTools, checked_arguments, learn_headers
@@ -24,6 +25,7 @@ from .listed_tools import ListedTools, checked_arguments, learn_headers
 if TYPE_CHECKING:
     from ..typing_compat import Unpack
     from .client_keeper import ClientKeeper
+    from .connection.cache import ClientCache
     from .connection.client_options import CallOptions, QueryOptions, ResultT
     from .contents import Subscription
     from .events.around import Around, Call, Proceed
@@ -75,7 +77,12 @@ class Requests:
             self._around += (partial(name_denials, lambda: connection.session.transport.denials),)
         self._is_wrapped = bool(self._around or connection.audit)
         self._subscriptions: dict[str, Subscription] = {}
-        cached = ClientCache(connection) if options.cache else None
+        cached: ClientCache | None = None
+        if options.cache:
+            with suppress(UsageError):  # a copy without the part asks the server each time
+                from .connection.cache import ClientCache
+
+                cached = ClientCache(connection)
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
         self._keeper: ClientKeeper | None = None
         if options.reconnect is not None:

@@ -1,4 +1,4 @@
-"""mcpclient for programs without async: the same names and methods, which wait for the answer.
+"""mcpclient for programs without async: the functions and classes that wait, with the same methods.
 
 ::
 

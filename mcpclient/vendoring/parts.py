@@ -57,6 +57,8 @@ PARTS: dict[str, Part] = {
         (*("client.typed_results", "formats.uri_template", "client.connection.client_options"),),
     ),
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
+    "caching": Part("results that servers let clients keep", ("client.connection.cache",)),
+    "reconnect": Part("reconnect= of a client", ("client.client_keeper",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
     "tasks": Part("calls as tasks", ("client.tasks",)),
     "skills": Part("skills of servers", ("protocol.skills",)),

@@ -32,6 +32,14 @@ SETS: list[Sequence[str]] = [
     chosen_parts(None, ("cli", "inspector")),
 ]
 
+PEERS = TOP / ".peers"
+_NODE = "node-servers/node_modules/@modelcontextprotocol"
+# By the tool that is called first.
+REAL = {
+    "echo": (f"{_NODE}/server-everything/dist/index.js", "stdio"),
+    "list_allowed_directories": (f"{_NODE}/server-filesystem/dist/index.js", "/tmp"),
+    "get_current_time": ("time/bin/mcp-server-time",),
+}
 BASES = "--explicit-package-bases"
 APPLICATION = """
 from acme import mcp
@@ -102,6 +110,18 @@ async def test_a_session_over_http(copy: tuple[Path, str]) -> None:
         pytest.skip("this copy has no HTTP")
     async with HttpServer(StreamableEndpoint(McpServer("both")).routes) as server:
         assert await sessions(copy, str(server.url("/mcp"))) == ["echo 2026-07-28"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("server", REAL)
+async def test_a_session_with_a_real_server(copy: tuple[Path, str], server: str) -> None:
+    """F-VEND-1: of other makers, in TypeScript and Python, where `conformance` has them."""
+    program, *words = REAL[server]
+    if not (PEERS / program).exists():
+        pytest.skip(f"needs .peers/{program}")
+    node = ["node"] if program.endswith(".js") else []
+    (said,) = await sessions(copy, [*node, str(PEERS / program), *words])
+    assert said.partition(",")[0].partition(" ")[0] == server
 
 
 def test_the_examples_of_the_readme(copy: tuple[Path, str]) -> None:

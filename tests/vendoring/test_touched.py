@@ -75,6 +75,8 @@ async def echo(client):
 
 # A program for each part that uses what it is for.
 SCENARIOS = {
+    "caching": "over_stdio(call)",
+    "reconnect": "over_stdio(call, reconnect=mcpclient.Reconnect())",
     "entries": """
 with open("its.env", "w") as file:
     file.write("A=1")

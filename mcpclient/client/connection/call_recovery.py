@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ...errors import (
     CallTimeout,
@@ -27,12 +27,14 @@ from ...errors import (
 from ...jsonrpc.messages import ErrorCode
 from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
-from ...protocol.caching import CACHEABLE, ResponseCache, key_of
 from ...protocol.negotiation import INPUT_METHODS, MAX_ROUNDS, pause_before_retry, retry_params
-from ..events.callbacks import Observer
 from .connection import Connection
 from .limits import RequestOptions
 from .session import Sent, Session
+
+if TYPE_CHECKING:
+    from .cache import ClientCache
+
 
 # Seconds before a retry to a busy server, at least and at most, and the most retries.
 _RETRY_AFTER = 1.0
@@ -165,53 +167,6 @@ def _cancellations_of(task: asyncio.Task[Any]) -> int:
     return count() if count is not None else 0
 
 
-class ClientCache(ResponseCache, Observer):
-    """Caches results for as long as the server allows, in the stateless era only.
-
-    Each new session begins with an empty cache: it may reach another server.
-    """
-
-    def __init__(self, connection: Connection) -> None:
-        super().__init__()
-        self._connection = connection
-        connection.observers.append(self)
-
-    def lookup(
-        self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
-    ) -> tuple[dict[str, Any] | None, Callable[[Mapping[str, Any]], None] | None]:
-        """Return the result to use, and a function that stores another; None for either: none."""
-        if method not in CACHEABLE or not self._connection.is_stateless:
-            return None, None
-        key = key_of(method, params)
-        if key is None:
-            return None, None
-        context, invalidations = self._context(options.headers), self.invalidations
-        clock = asyncio.get_running_loop().time
-
-        def keep(result: Mapping[str, Any]) -> None:
-            if self.invalidations == invalidations:  # nothing became stale meanwhile
-                self.keep(key, context, result, clock())
-
-        return None if options.fresh else self.find(key, context, clock()), keep
-
-    def _context(self, headers: Mapping[str, str]) -> Hashable:
-        """Return a key for the authorization a request is made under; None when it is not known."""
-        connection = self._connection
-        if callable(connection.options.headers) or connection.route.authorizer is not None:
-            return None  # they may change at any time
-        # The client's own headers are fixed. A tool may log the user in with a cookie.
-        own = tuple(sorted((name.lower(), value) for name, value in headers.items()))
-        return own, connection.session.transport.cookies
-
-    # Observer
-
-    def connected(self) -> None:
-        self.clear()
-
-    def lost(self, error: McpError) -> None:
-        self.clear()
-
-
 class CallRecovery:
     """Makes calls over a connection, and retries them where that is safe.
 
@@ -253,7 +208,10 @@ class CallRecovery:
             if refused is not None:
                 return refused
         cache = self._cache
-        known, keep = (None, None) if cache is None else cache.lookup(method, params, options)
+        known: dict[str, Any] | None = None
+        keep: Callable[[Mapping[str, Any]], None] | None = None
+        if cache is not None:
+            known, keep = cache.lookup(method, params, options)
         if known is not None:
             return known
         caps = self._connection.caps
