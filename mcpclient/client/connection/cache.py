@@ -58,5 +58,5 @@ class ClientCache(ResponseCache, Observer):
         self.clear()
 
     def lost(self, error: McpError) -> None:
-        """Forget what the server said."""
+        """Forget all results."""
         self.clear()
