@@ -51,7 +51,7 @@ class Answer(NamedTuple):
     that it failed, so the text goes to stderr. ``exit_code``: of a tool that failed, a line that
     did, and a command whose answer is a failed check. ``is_shown``: the command has shown
     everything itself. ``value``: the result for `_` of the shell, where it is not ``raw``.
-    ``notes``: lines for stderr, shown after the text.
+    ``notes``: lines for stderr, shown after the text. ``is_code``: no line of the text is wrapped.
     """
 
     raw: Mapping[str, Any] = _NOTHING
@@ -62,6 +62,7 @@ class Answer(NamedTuple):
     is_shown: bool = False
     value: Any = None
     notes: Sequence[str] = ()
+    is_code: bool = False
 
 
 Option = Callable[[argparse.ArgumentParser], object]

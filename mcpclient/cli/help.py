@@ -64,7 +64,7 @@ async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
     columns = screen.style.columns
     text = _text_for(options.words, columns)
     if columns is not None and options.words and options.words[0] in CHAPTERS:
-        return Answer({"text": text}, laid_out(text, columns))
+        return Answer({"text": text}, laid_out(text, columns), is_code=True)
     return Answer({"text": text}, fill(text, columns))
 
 
@@ -288,4 +288,4 @@ async def _completion(screen: Screen, options: argparse.Namespace) -> Answer:
     if len(words) != 1 or words[0] not in _SCRIPTS:
         raise UsageError("completion is for one of: bash, zsh, fish")
     script = _SCRIPTS[words[0]]
-    return Answer({"script": script}, script.rstrip("\n"))
+    return Answer({"script": script}, script.rstrip("\n"), is_code=True)

@@ -127,7 +127,8 @@ def fill(text: str, columns: int | None) -> str:
         return text
     lines: list[str] = []
     for line in text.split("\n"):
-        lines += [line] if width_of(line) <= columns else _filled(line.expandtabs(), columns)
+        is_whole = "\x1b]" in line or "\x1b_" in line or width_of(line) <= columns
+        lines += [line] if is_whole else _filled(line.expandtabs(), columns)
     return "\n".join(lines)
 
 
@@ -249,7 +250,7 @@ def table(header: Sequence[str], rows: Rows, style: Style, otherwise: str = "") 
     widths = natural if style.columns is None else _shares(natural, style.columns)
     if any(width < min(wide, _MIN_COLUMN) for width, wide in zip(widths, natural)):
         return listing((), lines[1:] if header else lines, style, whole=True)
-    shown = [_row(line, widths) for line in lines]
+    shown = [_row(line, widths, style.columns) for line in lines]
     if header:
         shown[0] = style.bold(shown[0])
     return "\n".join(shown)
@@ -264,15 +265,22 @@ def _shares(natural: Sequence[int], columns: int) -> list[int]:
     return widths
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    """Return the lines of a row. What stands beside a word that is too wide begins below it."""
+def _row(cells: Sequence[str], widths: Sequence[int], columns: int | None) -> str:
+    """Return the lines of a row. What stands beside a word that is too wide begins below it, and
+    a word that would not fit beside the others is below them."""
     lines, left, top = [""], 0, 0
     for cell, width in zip(cells, widths):
         parts = wrapped(cell, width)
+        longest = max(map(width_of, parts), default=0)
+        if columns is not None and left + longest > columns and lines[-1]:
+            lines += [f"    {part}" for part in parts]
+            top = len(lines)
+            left += width + 2
+            continue
         lines += [""] * (top + len(parts) - len(lines))
         for number, part in enumerate(parts, top):
             lines[number] += " " * (left - width_of(lines[number])) + part
-        if any(width_of(part) > width for part in parts):
+        if longest > width:
             top += len(parts)
         left += width + 2
     return "\n".join(lines)

@@ -130,7 +130,7 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
     elif answer.content is not None and not screen.is_terminal:
         screen.show(answer.content)
     else:
-        screen.show(answer.text)
+        screen.show(answer.text if answer.is_code else fill(answer.text, screen.style.columns))
     for note in answer.notes:
         screen.say(note)
 

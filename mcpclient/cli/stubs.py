@@ -50,7 +50,7 @@ async def _write_stubs(server: Server, screen: Screen, options: argparse.Namespa
     source = stubs_for(offer)
     raw = {"tools": len(offer.tools), "file": options.output}
     if options.output is None:
-        return Answer({**raw, "source": source}, source)
+        return Answer({**raw, "source": source}, source, is_code=True)
     if options.check:
         changes = _changes(options.output, source)
         code = FAILED if changes else 0

@@ -55,7 +55,7 @@ class Found(NamedTuple):
 
 
 LOCAL = {
-    "no such command": Found(["--", "no-such-command"], "Install it"),
+    "no such command": Found(["--", "no-such-command"], "Check the spelling"),
     "a missing variable": Found(
         python("import os; os.environ['MY_API_KEY']"), "--env with MY_API_KEY"
     ),
@@ -339,4 +339,4 @@ def test_for_people(capsys: Capture) -> None:
     config, command, hint = capsys.readouterr().out.splitlines()
     assert config == "config   ok"
     assert command.startswith("command  failed   cannot start 'no-such-command'")
-    assert hint.strip().startswith("→ Install it")
+    assert hint.strip().startswith("→ Check the spelling")

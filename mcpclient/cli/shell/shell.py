@@ -23,7 +23,7 @@ from ..command import Answer, LocalCommand, flag
 from ..commands import CANCELLED, FAILED
 from ..configured import load
 from ..connecting import answers_of, with_options
-from ..layout import one_line
+from ..layout import fill, one_line
 from ..parsing import is_named, only_server
 from ..running import error_text, exit_code, shown_error
 from ..screen import Screen
@@ -272,7 +272,7 @@ class Shell:
         if outcome.exit_code:
             self._screen.say_safely(outcome.text)
         else:
-            self._screen.show(outcome.text)
+            self._screen.show(fill(outcome.text, self._screen.style.columns))
         for note in outcome.notes:
             self._screen.say(note)
 

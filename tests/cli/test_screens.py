@@ -1,0 +1,338 @@
+"""Every screen of every command, at 40, 80 and 120 columns, as it is kept in ``screens/``.
+
+The files are for people to read and to diff: ``screens/80/tools.txt`` has what the lines of
+``SCREENS["tools"]`` show on a terminal of 80 columns. After a change that is meant, write them anew
+with ``MCPCLIENT_SCREENS=write python -m pytest tests/cli/test_screens.py`` and read the diff.
+
+The commands run in this process, on streams that say they are terminals, against servers on
+sockets of this process; `test_asking` and others have real terminals.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import socketserver
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpclient import __version__
+from mcpclient.cli.commands import COMMANDS
+from mcpclient.cli.layout import width_of
+from mcpclient.cli.main import main
+from mcpclient.testing.demo_server import DemoServer
+from tests.support.mcp_server import OpenedServer, send_result
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="messages of the system are quoted"),
+    pytest.mark.usefixtures("nothing_configured", "own_credentials"),
+]
+
+WIDTHS = (40, 80, 120)
+KEPT = Path(__file__).parent / "screens"
+
+# The servers
+
+LONG = (
+    "Search all the pages of the archive for words, names and dates. It takes a while, and may "
+    "cost money: see https://example.com/a/rather/long/path/to/a/page?about=prices for how much."
+)
+SEARCH = {
+    "name": "search_everything",
+    "description": LONG,
+    "annotations": {"readOnlyHint": True},
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, " * 5},
+            "limit": {"type": "integer", "minimum": 3, "default": 10},
+            "kind": {"enum": ["page", "file"], "description": "What to find"},
+        },
+        "required": ["query", "kind"],
+    },
+}
+WIPE = {
+    "name": "wipe",
+    "description": "世界の天気を調べる。都市の名前が必要です。",
+    "annotations": {"destructiveHint": True},
+    "inputSchema": {"type": "object"},
+}
+NESTED = {
+    "total": 2,
+    "items": [{"name": "Café", "tags": ["a", "b"], "about": LONG, "price": {"EUR": 12}}] * 2,
+}
+TASK = {
+    "taskId": "task-1",
+    "status": "working",
+    "statusMessage": "reading page 7 of 9",
+    "createdAt": "2026-01-01T12:00:00Z",
+    "lastUpdatedAt": "2026-01-01T12:00:00Z",
+    "ttl": 60000,
+}
+LISTS = ("tools", "prompts", "resources")
+
+
+def long_server() -> OpenedServer:
+    """One whose texts are long, and that keeps tasks."""
+    server = OpenedServer(capabilities={**{each: {} for each in LISTS}, "tasks": {"list": {}}})
+    server.instructions = LONG
+    prompt = {"name": "p", "description": LONG, "arguments": [{"name": "topic"}]}
+    server.answers.update(
+        {
+            "tools/list": {"tools": [SEARCH, WIPE]},
+            "tools/call": {"content": [], "structuredContent": NESTED},
+            "resources/list": {"resources": [{"uri": "file:///a", "description": LONG}]},
+            "resources/read": {"contents": [{"uri": "file:///a", "text": LONG}]},
+            "prompts/list": {"prompts": [prompt]},
+            "prompts/get": {
+                "messages": [{"role": "user", "content": {"type": "text", "text": LONG}}]
+            },
+            "tasks/list": {"tasks": [TASK]},
+            "tasks/get": TASK,
+        }
+    )
+    return server
+
+
+def empty_server() -> OpenedServer:
+    """One that has lists with nothing in them."""
+    server = OpenedServer(capabilities={each: {} for each in LISTS})
+    for each in LISTS:
+        server.answers[f"{each}/list"] = {each: []}
+    return server
+
+
+class Changing(OpenedServer):
+    """One that reports a change and a log message once it is asked for its level."""
+
+    def __init__(self) -> None:
+        super().__init__(capabilities={"logging": {}})
+
+    def take_other(self, message: Any, params: Any, send: Callable[[Any], None]) -> None:
+        send_result(message, send, {})
+        note = {"level": "warning", "logger": "disk", "data": LONG}
+        send({"jsonrpc": "2.0", "method": "notifications/message", "params": note})
+        send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+
+
+SERVERS: dict[str, Any] = {
+    "demo": DemoServer,
+    "empty": empty_server,
+    "long": long_server,
+    "changing": Changing,
+}
+
+
+class Served(socketserver.StreamRequestHandler):
+    """A connection to one of the servers."""
+
+    def handle(self) -> None:
+        def send(message: Any) -> None:
+            with suppress(OSError):
+                self.connection.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+        made = SERVERS[Path(str(self.server.server_address)).stem]
+        server = made(send) if made is DemoServer else made()
+        for line in self.rfile:
+            server.receive(json.loads(line), *(() if made is DemoServer else (send,)))
+
+
+class Listener(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+
+@pytest.fixture(scope="module")
+def sockets() -> Iterator[Path]:
+    """The folder of the servers' sockets. The length of its path is always the same, since lines
+    are broken by it."""
+    folder = Path(tempfile.mkdtemp(prefix="s", dir="/tmp"))
+    listeners = [Listener(str(folder / f"{name}.sock"), Served) for name in SERVERS]
+    for each in listeners:
+        threading.Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
+    yield folder
+    for each in listeners:
+        each.shutdown()
+        each.server_close()
+    shutil.rmtree(folder)
+
+
+# What is typed; the files are written beforehand by `place`.
+
+SCREENS: dict[str, Sequence[str]] = {
+    "info": ("info demo", "info long", "info gone"),
+    "tools": (
+        *("tools demo", "tools empty", "tools long", "tools long --long", "tools demo add"),
+        *("tools long search_everything", "tools demo ad", "tools demo add more", "tools gone"),
+    ),
+    "call": (
+        *("call demo add a=1 b=2", "call demo echo message='Café'", "call demo fail reason=tired"),
+        *("call long search_everything query=a kind=page", "call demo add a=1 b=x"),
+        *("call demo ecko", "call demo add a=1 c=2", "call demo", "call nobody echo"),
+    ),
+    "tasks": ("tasks long", "tasks demo"),
+    "task": ("task long task-1", "task demo task-1"),
+    "resources": ("resources demo", "resources empty", "resources long", "resources gone"),
+    "read": ("read demo demo://readme", "read long file:///a", "read demo demo://nothing"),
+    "prompts": ("prompts demo", "prompts empty", "prompts long"),
+    "prompt": ("prompt demo greet name=Ada", "prompt long p", "prompt demo greet", "prompt demo x"),
+    "complete": ("complete demo greet name A", "complete demo greet"),
+    "listen": ("listen changing --count 2", "listen gone", "listen demo --count 0"),
+    "servers": (
+        *("servers", "servers --no-connect", "servers --config nothing.json", "servers --found"),
+        "servers --config no.json",
+    ),
+    "find": ("find add numbers", "find zebra", "find", "find --limit=0 add"),
+    "add": (
+        *("add docs https://example.com/mcp", "add docs https://example.com/mcp", "add"),
+        *("add docs", "add docs ftp://x"),
+    ),
+    "remove": ("remove docs", "remove docs", "remove"),
+    "approve": ("approve", "approve --list", "approve nobody"),
+    "check": ("check gone",),
+    "lock": (
+        *("lock --check", "lock demo long", "lock --check demo long", "lock", "lock nobody"),
+        *("lock --check", "lock --check --file changed.lock"),
+    ),
+    "doctor": ("doctor demo", "doctor", "doctor gone", "doctor --config nothing.json"),
+    "ping": ("ping demo", "ping gone"),
+    "shell": ("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
+    "open": ("open demo --idle=-5", "open --all demo"),
+    "sessions": ("sessions", "sessions --log", "sessions @x"),
+    "close": ("close", "close @browser"),
+    "record": ("record s.jsonl call demo add a=1 b=2", "record s.jsonl tools demo", "record"),
+    "replay": ("replay s.jsonl", "replay s.jsonl call demo add a=1 b=2", "replay no.jsonl"),
+    "inspect": ("inspect --replay no.jsonl",),
+    "audit": ("audit verify a.log", "audit show a.log", "audit show no.log", "audit"),
+    "auth": ("auth", "auth status https://example.com/mcp", "auth login"),
+    "bridge": ("bridge",),
+    "stubs": ("stubs empty", "stubs gone"),
+    "vendor": ("vendor",),
+    "completion": ("completion fish", "completion"),
+    "help": (
+        "help",
+        "help errors",
+        "help errors 4",
+        "help errors PeerError",
+        "help tols",
+        "--help",
+    ),
+}
+
+
+def place(sockets: Path) -> None:
+    """Write the files of the table into the current folder and the user's."""
+    user = Path(os.environ["XDG_CONFIG_HOME"], "mcpclient", "mcp.json")
+    user.parent.mkdir(parents=True)
+    entries: dict[str, Any] = {
+        name: {"url": f"unix://{sockets}/{name}.sock"} for name in (*SERVERS, "gone")
+    }
+    entries["broken"] = {"command": "no-such-program", "args": ["--a-long-option", "b"]}
+    user.write_text(json.dumps({"mcpServers": entries}))
+    Path("nothing.json").write_text('{"mcpServers": {}}')
+    Path("lines").write_text('echo message=hi\nexpect text == "hi"\ntools\n')
+    Path("wrong").write_text("echo message=hi\necko message=hi\n")
+    demo = {"mcpServers": {"demo": entries["demo"]}}
+    Path("demo.json").write_text(json.dumps(demo))
+
+
+# The fake terminal
+
+
+class Shared(io.StringIO):
+    """Both streams of a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        raise OSError("this terminal has no descriptor")
+
+
+class Keys(io.StringIO):
+    """Stdin, at which nothing is typed; not a terminal, since nobody sits there."""
+
+
+def shown(line: str) -> str:
+    """Return what a line shows on a terminal."""
+    words, _, file = line.partition(" < ")
+    screen = Shared()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdout", screen)
+        patch.setattr(sys, "stderr", screen)
+        patch.setattr(sys, "stdin", Keys(Path(file).read_text() if file else ""))
+        try:
+            code = main(shlex.split(words))
+        except SystemExit as exit:
+            code = exit.code if isinstance(exit.code, int) else 1
+    ends = f"[exit code {code}]\n" if code else ""
+    return f"$ mcpclient {line}\n{screen.getvalue()}{ends}"
+
+
+STABLE = (
+    (re.escape(__version__), "VERSION"),
+    (r"\d+\.\d ms", "1.2 ms"),
+    (r"\d+\.\d\d\d s\b", "0.001 s"),
+    (r"\d{4}-\d\d-\d\dT[\d:.]+Z", "2026-01-01T12:00:00.000Z"),
+    (r"\b[0-9a-f]{64}\b", "0" * 64),
+)
+
+
+def stable(text: str, folders: dict[str, str]) -> str:
+    """Return a screen without what differs from run to run."""
+    for folder, name in folders.items():
+        text = text.replace(folder, name)
+    for pattern, instead in STABLE:
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_each_screen_is_as_it_is_kept(
+    columns: int, sockets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-22: and no line is wider than the terminal, unless it is one word."""
+    home = sockets / f"{columns:03}"
+    project = home / "project"
+    project.mkdir(parents=True)
+    monkeypatch.chdir(project)
+    environ = {"COLUMNS": str(columns), "NO_COLOR": "1", "PATH": "/usr/bin:/bin"}
+    environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(home)))
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    place(sockets)
+    folders = {f"{project}/": "", str(project): ".", str(home): "~", f"{sockets}/": "/run/"}
+    wrong = []
+    for command, lines in SCREENS.items():
+        screens = [shown(line) for line in (*lines, f"{command} --help")]
+        for screen in screens if command not in ("stubs", "completion") else ():
+            wide = [each for each in screen.split("\n")[1:] if is_wide(each, columns)]
+            wrong += [f"{command}: wider than {columns}: {each}" for each in wide]
+        text = stable("\n".join(screens), folders)
+        file = KEPT / str(columns) / f"{command}.txt"
+        if os.environ.get("MCPCLIENT_SCREENS") == "write":
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        elif not file.exists() or file.read_text() != text:
+            wrong.append(f"{file} differs:\n{text}")
+    assert not wrong, "\n".join(wrong)
+
+
+def is_wide(line: str, columns: int) -> bool:
+    """Whether a terminal breaks a line that has several words."""
+    return width_of(line) > columns and " " in re.sub(r"^ *(?:[-→] )?| \\$", "", line)
+
+
+def test_every_command_has_its_screens() -> None:
+    """F-SHOW-22"""
+    assert set(SCREENS) == set(COMMANDS)
