@@ -111,7 +111,7 @@ async def test_numbers_that_are_not_json_are_shown_and_break_nothing(chromium: C
     async with chromium.visit(faulty("--malformed")) as (page, _):
         await shown(page, "#detail .tree", "NaN")  # the server's capabilities
         await page.locator("#search").fill("infinite")
-        await page.locator("#list .row").click()
+        await page.locator("#list .row", has_text="infinite_default").click()
         await expect(page.get_by_label("most")).to_have_value("Infinity")
         await call(page, "nan")
         await shown(page, ".outcomes .tree", "ratio: NaN")
@@ -166,7 +166,7 @@ async def test_a_crash_is_told_with_exit_code_and_last_lines(chromium: Chromium)
         await call(page, "crash")
         await shown(page, "#status", "ended with exit code 3")
         await shown(page, ".outcomes .problem", "Exit code: 3")
-        await shown(page, ".outcomes .hint", "given as env of its configuration")
+        await shown(page, ".outcomes .hint", "as env of its configuration")
         await page.get_by_role("button", name="Restart and call again").click()
         await expect(page.locator("#wire .row.request", has_text="initialize")).to_have_count(2)
         await shown(page, ".outcomes .problem", "Exit code: 3")
