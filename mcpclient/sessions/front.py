@@ -83,11 +83,12 @@ def run_in_session(words: Sequence[str]) -> int | None:
         return None
     try:
         request, folder = _request(words), sessions_folder(os.environ)
-        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         if not is_private(folder):
             return None
+        connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         connection.connect(os.path.join(folder, f"{names[0]}.run"))
         if peer_user(connection) != os.geteuid():
+            connection.close()
             return None
         descriptors = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
         rights = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, descriptors)]

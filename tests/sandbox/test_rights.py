@@ -157,3 +157,14 @@ def test_no_key_or_password_of_the_system_is_granted() -> None:
     for secret in ("/", "/etc", "/etc/shadow", "/etc/ssl", "/etc/ssl/private", "/root", "/home"):
         assert secret not in granted
     assert "/usr" in granted
+
+
+def test_a_script_above_the_home_folder_grants_itself_alone(tmp_path: Path) -> None:
+    """F-BOX-1: with ``/server.py`` and the home ``/root``, the folder would be ``/``."""
+    (tmp_path / "home").mkdir()
+    script = tmp_path / "server.py"
+    script.touch()
+    env = {"HOME": str(tmp_path / "home"), "PATH": os.defpath}
+    found = program_files(["python3", str(script)], env, "/", sys.executable)
+    assert str(script) in found
+    assert not {str(tmp_path), *map(str, tmp_path.parents)} & set(found)

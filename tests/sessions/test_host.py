@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import shutil
 import tempfile
@@ -17,6 +18,7 @@ from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host, SessionTransport
 from mcpclient.sessions.sockets import Place, ask, listen
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
+from mcpclient.version import __version__
 from tests.support.mcp_server import McpServer
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
@@ -297,9 +299,14 @@ def test_a_session_is_asked_and_closed() -> None:
     asyncio.run(scenario())
 
 
+def greeting(token: str) -> bytes:
+    params = {"version": __version__, "token": token}
+    return json.dumps({"id": 0, "method": "mcpclient/join", "params": params}).encode() + b"\n"
+
+
 @pytest.mark.parametrize(
     "sent",
-    [b"no JSON\n", b'{"id": 0, "method": "mcpclient/join", "params": {"token": "x"}}\n', b"[]\n"],
+    [b"no JSON\n", b"[]\n", *map(greeting, ("x", "", "secre", "secret ", "Secret", "secrets"))],
 )
 async def test_a_stranger_is_dropped(sent: bytes) -> None:
     """F-SHOW-12: what is not a greeting with the right token ends the connection."""

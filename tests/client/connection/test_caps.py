@@ -11,7 +11,8 @@ from mcpclient import Client, Manager, ServerLimits, ToolError
 from mcpclient.errors import CallTimeout, HttpError, PeerError, ServerUnavailable
 from tests.client.scripted_server import ScriptedServer
 from tests.manager.fleet import Member
-from tests.support.clients import now
+from tests.support.clients import client_of, now
+from tests.support.mcp_server import McpServer, Refusal
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -311,3 +312,20 @@ def test_another_event_loop_is_not_held_up_by_calls_of_one_that_has_ended() -> N
 
     run(begin())
     run(again())
+
+
+async def test_a_refusal_between_two_failures_resets_the_breaker() -> None:
+    """F-MANY-19: a server that declines a call is there, and calls fail in a row or not at all."""
+    codes = iter([-32603, -32602, -32603, -32603])
+
+    def answer(params: Any) -> Any:
+        raise Refusal(next(codes), "no")
+
+    server = McpServer()
+    server.answers["tools/call"] = answer
+    async with client_of(server, limits=ServerLimits(breaker=2)) as client:
+        for _ in range(4):  # the last one would not be sent if the refusal did not count
+            with pytest.raises(PeerError, match="no"):
+                await client.call_tool("x")
+        with pytest.raises(ServerUnavailable):
+            await client.call_tool("x")
