@@ -69,7 +69,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
 @pytest.mark.parametrize(
     ("error", "hint"),
     [
-        (CommandNotFound(["@scope/server-x"], "no", ""), "run it with npx -y @scope/server-x"),
+        (CommandNotFound(["@scope/server-x"], "no", ""), "look it up there first"),
         (CommandNotFound(["example.com/mcp"], "no", ""), "write https://example.com/mcp"),
         (CommandNotFound(["localhost:3000"], "no", ""), "write http://localhost:3000"),
         (CommandNotFound(["https:/h.example/x"], "no", ""), "write https://h.example/x"),
@@ -78,14 +78,14 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         (CommandNotFound(["server --token x"], "no", ""), "a list with one item for each word"),
         (CommandNotFound(["cd", "x"], "no", ""), "No shell reads this"),
         (CommandNotFound(["A=1", "x"], "no", ""), "variables as env="),
-        (CommandNotFound(["~/x"], "no", ""), "Write the path out"),
+        (CommandNotFound(["~/x"], "no", ""), "Write the full path"),
         (CommandNotFound(["x"], "no", "", ConnectKind.NOT_EXECUTABLE), "chmod +x"),
         (ConnectFailed("h", "no", kind=ConnectKind.EXPIRED), "get a new certificate"),
         (ConnectFailed("h", "no", kind=ConnectKind.OTHER_HOST), "Connect by a name"),
-        (ProcessExited(["x"], -9, ""), "by force"),
+        (ProcessExited(["x"], -9, ""), "process was killed"),
         (PeerError(-32603, "oops"), "look at its log"),
-        (CommandNotFound(["server"], "no", ""), "npx -y server, one of PyPI with uvx server"),
-        (CommandNotFound(["my.server"], "no", ""), "Install it"),
+        (CommandNotFound(["server"], "no", ""), "Check the spelling"),
+        (CommandNotFound(["my.server"], "no", ""), "full path"),
         (ConnectFailed("h", "no", kind=ConnectKind.SELF_SIGNED), "ca_file="),
         (ConnectFailed("h", "no", kind=ConnectKind.NOT_TLS), "Write http://"),
         (ConnectFailed("h", "odd"), "Check that the server runs"),
@@ -139,7 +139,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         (ConnectionLost("x"), "may or may not have run"),
         (ConnectionLost("x", LossKind.CLIENT_CERTIFICATE), "as client_cert="),
         (ProcessExited(["docker", "run", "x"], 1, ""), "Add -i behind docker run"),
-        (ProcessExited(["x"], 1, "No module named 'y'"), "has the module y"),
+        (ProcessExited(["x"], 1, "No module named 'y'"), "provides y"),
         (PeerError(-32022, "x", {"supported": ["2031-01-01"]}), "speaks only 2031-01-01"),
         (ProtocolViolation("x", ViolationKind.PAGE), "A page for browsers came"),
         (ServerUnavailable("x", "denied", "y"), "Change the rule"),
@@ -163,7 +163,7 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
     """F-SHOW-1"""
     error = CallTimeout("initialize", 3, "connect")
     error.target, error.output, error.stderr = "python x.py", "Starting…", "warming up"
-    assert error.hint == "Servers must log to stderr: stdout is for messages only."
+    assert error.hint == "Its stdout is not JSON-RPC: logs belong on stderr."
     assert str(error) == (
         "python x.py: not connected within 3 s (connect_timeout), waiting for initialize\n"
         "its stdout is not JSON-RPC:\nStarting…\n"
@@ -208,7 +208,7 @@ def test_a_timeout_tells_what_the_server_did_instead() -> None:
     )
     error.stray_ids = (9,)
     assert error.hint.startswith("Report it")
-    assert noise_hint("a banner").startswith("Servers must log to stderr")
+    assert noise_hint("a banner").startswith("Its stdout is not JSON-RPC")
 
 
 def test_params_of_another_request_are_no_arguments_of_a_tool() -> None:

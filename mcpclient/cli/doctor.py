@@ -256,6 +256,11 @@ def _agreed(client: Client) -> Check:
     return Check("era", "ok", escape_line(said))
 
 
+_MODEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_FEWEST, _MOST = 1, 1000
+_TOO_MANY = "Offer fewer tools: their definitions alone fill the context of a model."
+
+
 async def _tool_checks(client: Client) -> list[Check]:
     """Check the names of all tools, and compile their schemas.
 
@@ -279,6 +284,12 @@ async def _tool_checks(client: Client) -> list[Check]:
     if unseen:
         said += f"; {_named(unseen)}"
         hint = hint or "Remove the invisible characters: models do not get them."
+    unfit = [name for name in counts if not _MODEL_NAME.fullmatch(name)]
+    if unfit:
+        said += f"; no model API takes the name {escape_line(', '.join(unfit[:_NAMED]))}"
+        hint = hint or "Name tools with up to 64 letters, digits, _ and -, so that models see them."
+    if not _FEWEST <= len(tools) <= _MOST:
+        hint = hint or (_TOO_MANY if tools else "Check why its list of tools is empty.")
     listed = Check("tools", "warning" if hint else "ok", said, hint)
     results, inputs = (
         [

@@ -67,8 +67,8 @@ LOCAL = {
     "an option that makes no sense": Found(
         ["--header", "A: b", *python("")], "", check="config", code=2
     ),
-    "noise on stdout": Found(BANNER_FIRST, "log to stderr", status="warning", code=0),
-    "log lines of JSON on stdout": Found(LOGS_OF_JSON, "log to stderr", status="warning", code=0),
+    "noise on stdout": Found(BANNER_FIRST, "belong on stderr", status="warning", code=0),
+    "log lines of JSON on stdout": Found(LOGS_OF_JSON, "belong on stderr", status="warning", code=0),
     "revisions of another time": Found(
         refusing(-32022, "no", {"supported": ["2031-01-01", "2030-01-01"]}),
         "speaks only 2031-01-01, 2030-01-01",

@@ -107,7 +107,7 @@ def test_a_server_that_prints_to_stdout_and_hangs(noise: str) -> None:
     )
     assert set(rest[1:-2]) == {noise}
     assert rest[-1] == "on err"
-    assert "log to stderr" in error.hint
+    assert "belong on stderr" in error.hint
 
 
 @pytest.mark.real_time
