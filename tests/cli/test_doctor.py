@@ -68,7 +68,9 @@ LOCAL = {
         ["--header", "A: b", *python("")], "", check="config", code=2
     ),
     "noise on stdout": Found(BANNER_FIRST, "belong on stderr", status="warning", code=0),
-    "log lines of JSON on stdout": Found(LOGS_OF_JSON, "belong on stderr", status="warning", code=0),
+    "log lines of JSON on stdout": Found(
+        LOGS_OF_JSON, "belong on stderr", status="warning", code=0
+    ),
     "revisions of another time": Found(
         refusing(-32022, "no", {"supported": ["2031-01-01", "2030-01-01"]}),
         "speaks only 2031-01-01, 2030-01-01",

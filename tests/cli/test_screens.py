@@ -121,6 +121,8 @@ class Changing(OpenedServer):
 
     def take_other(self, message: Any, params: Any, send: Callable[[Any], None]) -> None:
         send_result(message, send, {})
+        if message["method"] != "logging/setLevel":
+            return
         note = {"level": "warning", "logger": "disk", "data": LONG}
         send({"jsonrpc": "2.0", "method": "notifications/message", "params": note})
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})

@@ -53,8 +53,8 @@ def python(code: str) -> list[str]:
         ("~/no-such/server.py", "/no-such/server.py': no such file"),
         ("example.com/mcp", "write https://example.com/mcp"),
         ("localhost:3000/mcp", "write http://localhost:3000/mcp"),
-        ("@modelcontextprotocol/server-everything", "npx -y @modelcontextprotocol/server-every"),
-        ("mcp-server-nowhere", "uvx mcp-server-nowhere"),
+        ("@modelcontextprotocol/server-everything", "look it up there first"),
+        ("mcp-server-nowhere", "Check the spelling"),
     ],
 )
 def test_what_is_no_command(target: str, said: str) -> None:
