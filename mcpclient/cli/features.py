@@ -82,7 +82,9 @@ async def _run_ping(client: Client, screen: Screen, options: argparse.Namespace)
 def _one_name(words: Sequence[str]) -> str:
     if len(words) > 1:
         error = UsageError(f"tools does not take {words[1]!r}")
-        raise error.advise(f"Call it with: mcpclient call SERVER {shlex.join(words)}")
+        does = ("Call", "call") if "=" in words[1] else ("Describe", "tools")
+        line = shlex.join(["SERVER", *(words if "=" in words[1] else words[:1])])
+        raise error.advise(f"{does[0]} it with: mcpclient {does[1]} {line}")
     return words[0] if words else "*"
 
 

@@ -73,7 +73,10 @@ def understand(words: Sequence[str], *, needs_server: bool = True) -> Request | 
     options.line = list(words)
     if isinstance(command, Command):
         server = find_server(options, needed=needs_server)
-        command.check(options)
+        try:
+            command.check(options)
+        except UsageError as error:
+            raise error.advise(name_server(error.hint, options, server)) from None
         return Request(server, command, options)
     takes_command = command.takes_server or command.takes_command
     if server_command is not None and not takes_command:
