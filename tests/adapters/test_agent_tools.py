@@ -4,55 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import copy
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
-from mcpclient.adapters import anthropic, openai_chat
-from mcpclient.adapters.agent_tools import AgentOutcome, AgentTool
+from mcpclient.adapters import anthropic
+from mcpclient.adapters.agent_tools import AgentTool
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.parts import Outcome
-from mcpclient.errors import ConnectionLost, UsageError
+from mcpclient.errors import UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from tests.adapters.outcomes import OUTCOMES, PNG
 
 OUTPUT = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 
 
-@pytest.mark.parametrize(
-    ("raw", "parameters"),
-    [
-        ({}, {"type": "object", "properties": {}}),
-        ({"inputSchema": True}, {"type": "object", "properties": {}}),
-        (
-            {"inputSchema": {"$schema": "x", "type": "any", "properties": None}},
-            {"type": "object", "properties": {}},
-        ),
-        (
-            {"inputSchema": {"properties": {"a": {}}, "required": ["a"]}},
-            {"type": "object", "properties": {"a": {}}, "required": ["a"]},
-        ),
-    ],
-)
-def test_the_definition(raw: dict[str, Any], parameters: dict[str, Any]) -> None:
-    """F-TOOL-1: the schema with type and properties; the original is not touched."""
-    tool = Tool({"name": "t", "title": "T", **copy.deepcopy(raw)})
-    made = agent_tool(tool, never_called).definition
-    assert made == {"type": "function", "name": "t", "description": "T", "parameters": parameters}
-    if "required" not in parameters:
-        (shaped,) = openai_chat.tools([tool], strict=True)
-        assert shaped["function"]["parameters"]["additionalProperties"] is False
-    assert tool.raw == {"name": "t", "title": "T", **raw}
-
-
 Calling = Callable[[ToolCall, Mapping[str, Any]], Awaitable[Outcome]]
-
-
-async def never_called(made: ToolCall, options: Mapping[str, Any]) -> Outcome:
-    raise AssertionError(made)
 
 
 def agent_tool(tool: Tool, call: Calling) -> AgentTool:
@@ -88,18 +57,6 @@ def test_execute() -> None:
     assert executed(OUTCOMES["text"])[1][0][1] == {}
 
 
-def test_names_that_the_api_takes() -> None:
-    """F-TOOL-1, F-TOOL-2: in the definition; the server is called with its own."""
-    schema = {"oneOf": [{"properties": {"page size": {"type": "integer"}}}]}
-    tool, seen = answering(OUTCOMES["text"], inputSchema=schema)
-    assert tool.definition["parameters"] == {
-        "type": "object",
-        "properties": {"page_size": {"type": "integer"}},
-    }
-    asyncio.run(tool.execute('{"page_size": 3}'))
-    assert [call.arguments for call, _ in seen] == [{"page size": 3}]
-
-
 def test_media_make_parts() -> None:
     """F-TOOL-3."""
     said, _ = executed(OUTCOMES["an image"], media=True)
@@ -112,35 +69,6 @@ def test_media_make_parts() -> None:
     failed, _ = executed(OUTCOMES["an error with an image"], media=True)
     assert failed[0] == {"type": "text", "text": "Tool error:"}
     assert executed(OUTCOMES["text"], media=True)[0] == "one\ntwo"
-
-
-def test_a_tool_as_a_function() -> None:
-    """F-TOOL-10: as frameworks call it, whatever a parameter is called."""
-    tool, seen = answering(OUTCOMES["text"])
-    assert asyncio.run(tool.call(a=1, self=2, context=3)) == "one\ntwo"
-    assert [call.arguments for call, _ in seen] == [{"a": 1, "self": 2, "context": 3}]
-
-
-def test_media_are_notes_unless_asked_for() -> None:
-    """F-TOOL-9: what a framework gets is a string."""
-    said, _ = executed(OUTCOMES["an image"])
-    assert said == f"see\n[image, image/png, {len(PNG)} bytes]\nabove"
-
-
-async def test_an_outcome_has_all_of_it() -> None:
-    """F-TOOL-9: text, whether it failed, structured content, and parts."""
-    made = await answering(OUTCOMES["structured"])[0].outcome("{}")
-    assert (made.is_error, made.structured) == (False, {"$ref": "#/a", "n": [1, None]})
-    assert made.parts == [{"type": "text", "text": made.text}]
-    image = await answering(OUTCOMES["an error with an image"])[0].outcome("{}")
-    assert image == AgentOutcome(
-        f"[image, image/png, {len(PNG)} bytes]",
-        True,
-        None,
-        [{"type": "image", "mime_type": "image/png", "data": base64.b64encode(PNG).decode()}],
-    )
-    gone = await answering(ConnectionLost("gone"))[0].outcome("{}")
-    assert gone == AgentOutcome("gone", True, None, [{"type": "text", "text": "gone"}])
 
 
 def test_execute_sync() -> None:
@@ -161,33 +89,6 @@ def test_execute_sync() -> None:
     tool = asyncio.run(main())
     with pytest.raises(UsageError, match=r"use mcpclient\.sync"):
         tool.execute_sync({})
-
-
-@pytest.mark.parametrize(
-    ("outcome", "said"),
-    [
-        (OUTCOMES["an error"], "Tool error: disk full"),
-        (ConnectionLost("gone"), "Tool error: gone"),
-        (KeyError("secret"), "Tool error: KeyError"),
-    ],
-)
-def test_what_goes_wrong_is_text(outcome: Outcome, said: str) -> None:
-    """F-TOOL-2."""
-    assert executed(outcome)[0] == said
-
-
-@pytest.mark.parametrize(
-    ("structured", "said"),
-    [
-        ({"n": 1}, '{"n": 1}'),
-        ({"n": "x"}, "Tool error: the result does not fit its schema: at /n: "),
-    ],
-)
-def test_output_is_validated_on_request(structured: object, said: str) -> None:
-    """F-TOOL-2."""
-    result = CallToolResult({"content": [], "structuredContent": structured})
-    assert executed(result, validate_output=True)[0].startswith(said)
-    assert not executed(result)[0].startswith("Tool error")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from typing import Any
 from mcpclient.adapters import openai_chat
 from mcpclient.adapters.agent_tools import (
     LocalTool,
-    call_tool,
     described_for_call_tool,
     resource_tools,
     search_tool,
@@ -67,17 +66,6 @@ def test_many_resources() -> None:
     assert run(resource_tools(Source(0))[0], {}) == ("The list of resources is empty.", False)
 
 
-def test_reading() -> None:
-    """F-TOOL-5: all parts of a resource."""
-    result = asyncio.run(_parts(resource_tools(Source(1))[1]))
-    assert result == [{"uri": "a:0", "text": "1"}, {"uri": "a:0", "blob": ""}]
-
-
-async def _parts(tool: LocalTool) -> list[Any]:
-    result = await tool.run({"uri": "a:0"}, {})
-    return [block.raw["resource"] for block in result.content]
-
-
 def test_one_of_several_servers_is_named() -> None:
     """F-TOOL-9: two servers may list the same URI."""
 
@@ -114,18 +102,3 @@ def test_search() -> None:
     assert "servers" not in str(
         search_tool(lambda: [], [], described_for_call_tool).tool.description
     )
-
-
-def test_calling_what_was_found_is_the_toolboxes_part() -> None:
-    """F-TOOL-7"""
-    assert run(call_tool(), {}) == (
-        "Give the name of a tool that search_tools has found, and its arguments.",
-        True,
-    )
-
-
-def test_another_name() -> None:
-    """F-TOOL-5: where a server has the name."""
-    tool = resource_tools(Source(0))[0].called("list_2")
-    assert tool.tool.name == "list_2"
-    assert run(tool, {}) == ("The list of resources is empty.", False)

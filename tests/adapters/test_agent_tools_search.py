@@ -47,10 +47,3 @@ def test_what_is_not_a_share(search: str, context: int) -> None:
     """F-TOOL-9"""
     with pytest.raises(UsageError, match='search takes a share of the context such as "3%"'):
         SearchRule(search, context)
-
-
-def test_tokens() -> None:
-    """F-TOOL-9: a quarter of the characters that are sent."""
-    assert tools(0).tokens == 0
-    assert 20 < tools(1).tokens < 60
-    assert tools(100).tokens > 95 * tools(1).tokens

@@ -13,7 +13,6 @@ from mcpclient.adapters.definitions import (
     RawCall,
     ToolCall,
     ToolDefinitions,
-    first_present,
     plain,
     read_calls,
 )
@@ -38,12 +37,6 @@ def test_arguments_by_the_servers_names(arguments: object) -> None:
     assert call == ToolCall("c", "web.search", {"a b": 1, "c": None}, None, "web_search", SEARCH)
 
 
-@pytest.mark.parametrize("arguments", ["", " ", None, {}, "{}"])
-def test_no_arguments(arguments: object) -> None:
-    """F-TOOL-2: several models say so in several ways."""
-    assert read("web_search", arguments).arguments == {}
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
@@ -66,42 +59,6 @@ def test_arguments_that_are_none(arguments: object, problem: str) -> None:
         call.as_tool_use()
 
 
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("web_serch", "there is no tool 'web_serch'; did you mean 'web_search'?"),
-        ("zzz", "there is no tool 'zzz'"),
-        ("", "The call names no tool. Call again with a name."),
-        (None, "The call names no tool. Call again with a name."),
-        (7, "The call names no tool. Call again with a name."),
-    ],
-)
-def test_names_that_are_none(name: object, problem: str) -> None:
-    """F-TOOL-2."""
-    assert read(name, {}).problem == problem
-
-
-def test_without_the_tools_names_are_taken_as_they_come() -> None:
-    """F-TOOL-2."""
-    assert read("any", '{"a_b": 1}', []) == ToolCall("c", "any", {"a_b": 1}, None, "any", None)
-
-
-def test_two_calls_with_one_id_and_calls_without() -> None:
-    """F-TOOL-2: those of a service that gives no ids are all made."""
-    raw = [RawCall("c", "web_search", {}), RawCall("c", "web_search", {"x": 1})]
-    first, second = read_calls(raw, KNOWN)
-    assert first.problem is None
-    assert second.problem == "Two calls have the id c; only the first was made. Call again."
-    no_ids = [RawCall(None, "web_search", {}), RawCall(5, "web_search", {})]
-    assert [call.problem for call in read_calls(no_ids, KNOWN)] == [None, None]
-
-
-def test_a_call_as_content_of_a_sampling_answer() -> None:
-    """F-API-11."""
-    use = read("web_search", {"c": 1}).as_tool_use()
-    assert use == {"type": "tool_use", "id": "c", "name": "web.search", "input": {"c": 1}}
-
-
 class Dumping:
     def model_dump(self, **options: object) -> dict[str, object]:
         return {"by": options}
@@ -116,13 +73,6 @@ def test_objects_of_the_sdks_become_plain() -> None:
     """F-TOOL-2: through their own methods."""
     assert plain(Dumping()) == {"by": {"by_alias": True, "warnings": False}}
     assert plain((Converting(), 5, {"b": 2})) == [{"a": 1}, 5, {"b": 2}]
-
-
-def test_members() -> None:
-    """F-TOOL-2"""
-    assert first_present({"a": None, "b": 0}, "a", "b") == 0
-    assert first_present({"a": None}, "a") is None
-    assert first_present([], "a") is None
 
 
 @given(st.lists(st.tuples(hostile_json({"a"}), hostile_json({"a"}), hostile_json({"a"}))))

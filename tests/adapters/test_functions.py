@@ -8,7 +8,6 @@ import dataclasses
 import datetime
 import enum
 import sys
-import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
@@ -200,54 +199,8 @@ def google(
     return f"{city} {days} {unit} {at.name}"
 
 
-def sphinx(city: str, days: Optional[int] = None) -> None:
-    """Tell the weather.
-
-    :param city: Where.
-    :param int days: How many.
-    :returns: Nothing.
-    """
-
-
-def test_what_a_docstring_says() -> None:
-    """F-TOOL-9: of the function and of each parameter."""
-    tool = function_tool(google).tool
-    assert (tool.name, tool.description) == ("google", "Tell the weather.\n\nIt may be wrong.")
-    assert tool.input_schema == {
-        "type": "object",
-        "properties": {
-            "city": {**STRING, "description": "Where; with the country where it is not known."},
-            "days": {"type": "integer", "description": "How many.", "default": 3},
-            "unit": {**STRING, "enum": ["C", "F"], "description": "Degrees.", "default": "C"},
-            "at": {**STRING, "enum": ["red", "blue"], "default": "red"},
-        },
-        "required": ["city"],
-    }
-    tool = function_tool(sphinx).tool
-    assert tool.description == "Tell the weather."
-    properties = tool.input_schema["properties"]
-    assert [one["description"] for one in properties.values()] == ["Where.", "How many."]
-
-
 def run(function: Callable[..., Any], **arguments: Any) -> CallToolResult:
     return asyncio.run(function_tool(function).run(arguments))  # type: ignore[arg-type]
-
-
-def test_a_call() -> None:
-    """F-TOOL-9: arguments become the types of the parameters."""
-    assert run(google, city="Rome", at="blue").text == "Rome 3 C BLUE"
-
-    async def nested(node: Node, when: datetime.date) -> str:
-        assert isinstance(node.inner, Node)
-        return f"{node.inner.name} {when.year}"
-
-    node = {"name": "a", "inner": {"name": "b"}}
-    assert run(nested, node=node, when="2026-01-02").text == "b 2026"
-    assert run(lambda_like, a={"x": "1"}).text == "1"
-
-
-def lambda_like(a: Model) -> str:
-    return a.x  # type: ignore[attr-defined, no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -263,22 +216,6 @@ def test_arguments_that_do_not_fit(arguments: dict[str, Any], said: str) -> None
     """F-TOOL-9: the model is told, and may call again; the function is not called."""
     result = run(google, **arguments)
     assert (result.text, result.is_error) == (said, True)
-
-
-def test_a_plain_function_may_block() -> None:
-    """F-TOOL-9: it runs in a thread of its own, and may give back something to wait for."""
-
-    def function() -> bool:
-        return threading.current_thread() is threading.main_thread()
-
-    async def later() -> str:
-        return "later"
-
-    def handing_on() -> Any:
-        return later()
-
-    assert run(function).structured is False
-    assert run(handing_on).text == "later"
 
 
 class Sized:

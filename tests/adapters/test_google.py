@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.definitions import ToolCall
-from mcpclient.adapters.google import answer, calls, messages, request, results, tools
+from mcpclient.adapters.google import answer, calls, request, results
 from mcpclient.protocol.sampling import SamplingRequest
-from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT, encoded
-from tests.adapters.shapes import tool
-from tests.adapters.test_provider_types import SAMPLING
+from tests.adapters.outcomes import OUTCOMES, PNG, encoded
 
-SCHEMA = {"type": "object", "properties": {}}
 PARTS: list[dict[str, Any]] = [
     {"text": "hm", "thought": True},
     {"text": "I look."},
@@ -21,15 +18,6 @@ PARTS: list[dict[str, Any]] = [
     {"function_call": {"id": "c", "name": "a", "args": None}},
 ]
 IMAGE = {"inlineData": {"mimeType": "image/png", "data": encoded(PNG)}}
-
-
-def test_definitions() -> None:
-    """F-TOOL-1: one entry declares all; no entry when there is nothing to declare."""
-    declared = {"name": "_1web_search", "description": "d", "parametersJsonSchema": SCHEMA}
-    assert tools([tool({}, "1web.search", description="d")]) == [
-        {"functionDeclarations": [declared]}
-    ]
-    assert tools([]) == []
 
 
 @pytest.mark.parametrize(
@@ -80,29 +68,6 @@ def test_results() -> None:
     assert response_to("sound")["response"] == {"output": "See the attached parts."}
     assert "image/gif" in response_to("only an image")["response"]["output"]
     assert results([]) == []
-
-
-def test_prompts() -> None:
-    """F-TOOL-4."""
-    made = messages(PROMPT)
-    assert made[:3] == [
-        {"role": "user", "parts": [{"text": "look"}]},
-        {"role": "user", "parts": [IMAGE]},
-        {"role": "model", "parts": [{"text": "a dot"}]},
-    ]
-
-
-def test_what_a_server_asks() -> None:
-    """F-API-11."""
-    made = request(SAMPLING, "m")
-    call = {"id": "c1", "name": "weather_now", "args": {"city": "Rome"}}
-    assert made["contents"][1]["parts"][1] == {"functionCall": call}
-    assert made["contents"][2]["parts"][0]["functionResponse"]["name"] == "weather_now"
-    assert made["config"]["toolConfig"] == {"functionCallingConfig": {"mode": "ANY"}}
-    empty = request(SamplingRequest({"messages": []}), "m")
-    assert empty == {"model": "m", "contents": [], "config": {}}
-    many = SamplingRequest({"messages": [], "stopSequences": list("abcdef")})
-    assert request(many, "m")["config"] == {"stopSequences": list("abcde")}
 
 
 def test_what_a_server_is_answered() -> None:

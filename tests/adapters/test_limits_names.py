@@ -16,39 +16,10 @@ def test_how_long_a_name_may_be_is_the_rules() -> None:
     assert (short.admits("abc"), short.admits("abcd"), short.admits("")) == (True, False, False)
 
 
-def test_a_name_that_is_fit_stays() -> None:
-    """F-TOOL-1."""
-    assert fit_names(["search", "a_1"], RULE) == {"search": "search", "a_1": "a_1"}
-
-
-def test_characters_and_beginnings() -> None:
-    """F-TOOL-1."""
-    fitted = fit_names(["a.b", "1st", "", "é"], RULE)
-    assert fitted["a.b"] == "a_b"
-    assert fitted["1st"] == "_1st"
-    assert all(RULE.admits(name) for name in fitted.values())
-
-
-def test_a_long_name_ends_in_a_digest() -> None:
-    """F-TOOL-1: two that begin alike stay apart, and the result does not depend on the others."""
-    first, second = "x" * 20, "x" * 21
-    fitted = fit_names([first, second], RULE)
-    assert fitted[first] != fitted[second]
-    assert fitted[first].startswith("xxx_")
-    assert len(fitted[first]) == 12
-    assert fit_names([second, first], RULE) == fitted
-    assert fit_names([second], RULE)[second] == fitted[second]
-
-
 def test_a_fit_name_is_taken_by_no_other() -> None:
     """F-TOOL-1: whichever comes first."""
     for names in (["a b", "a_b"], ["a_b", "a b"]):
         assert fit_names(names, RULE)["a_b"] == "a_b"
-
-
-def test_names_that_differ_in_what_is_not_allowed_have_digests_of_their_own() -> None:
-    """F-TOOL-1: so what one becomes does not depend on whether there is the other."""
-    assert RULE.fitted("a.b", {"a_b"}) != RULE.fitted("a:b", {"a_b"})
 
 
 def test_names_that_are_taken() -> None:

@@ -10,7 +10,6 @@ from hypothesis import given
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.errors import UsageError
-from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.model_apis import APIS
 from tests.adapters.outcomes import OUTCOMES, PROMPT
 from tests.adapters.shapes import tool
@@ -65,14 +64,3 @@ def test_every_call_has_a_result_and_every_message_a_place(provider: str) -> Non
     told = str(PROVIDERS[provider].results(pairs))
     assert all(repr(call.id) in told for call, _ in pairs)
     assert "look" in str(PROVIDERS[provider].messages(PROMPT)[0])
-
-
-@pytest.mark.parametrize("provider", PROVIDERS)
-def test_texts_and_calls_are_answered(provider: str) -> None:
-    """F-API-11: a call without an id gets one, since a server ties its results to ids."""
-    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
-    response = APIS[provider]([]).whole("I look.", [("", "a", {"x": 1})])
-    text, use = PROVIDERS[provider].answer(response, asked)["content"]
-    assert text == {"type": "text", "text": "I look."}
-    assert (use["type"], use["name"], use["input"]) == ("tool_use", "a", {"x": 1})
-    assert use["id"] == "call_1"

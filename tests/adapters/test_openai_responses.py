@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from mcpclient.adapters.definitions import ToolCall
-from mcpclient.adapters.openai_responses import answer, calls, messages, request, results, tools
+from mcpclient.adapters.openai_responses import calls, messages, request, results, tools
 from mcpclient.protocol.sampling import SamplingRequest
-from tests.adapters.outcomes import OUTCOMES, PDF, PNG, PROMPT, encoded
+from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT, encoded
 from tests.adapters.shapes import tool
 from tests.adapters.test_provider_types import SAMPLING
 
@@ -37,13 +37,6 @@ def test_definitions() -> None:
     assert strict["parameters"] == {**SCHEMA, "required": [], "additionalProperties": False}
 
 
-def test_deferred_definitions_come_with_the_search_tool() -> None:
-    """F-TOOL-7."""
-    made = tools([tool({}, "a"), tool({}, "b")], defer=lambda one: one.name == "b")
-    assert made[0] == {"type": "tool_search"}
-    assert [one.get("defer_loading") for one in made] == [None, None, True]
-
-
 @pytest.mark.parametrize("response", [{"output": [{"type": "reasoning"}, CALL]}, [CALL, "odd"]])
 def test_calls(response: Any) -> None:
     """F-TOOL-2: of a response, or of the items of its output."""
@@ -54,22 +47,6 @@ def output(name: str) -> Any:
     (item,) = results([(ToolCall("c", "t"), OUTCOMES[name])])
     assert (item["type"], item["call_id"]) == ("function_call_output", "c")
     return item["output"]
-
-
-def test_results() -> None:
-    """F-TOOL-3."""
-    assert output("text") == "one\ntwo"
-    assert output("an error") == "Tool error: disk full"
-    texts = [{"type": "input_text", "text": text} for text in ("see", "above", "Tool error:")]
-    assert output("an image") == [texts[0], IMAGE, texts[1]]
-    assert output("an error with an image") == [texts[2], IMAGE]
-    assert output("an embedded document") == [
-        {
-            "type": "input_file",
-            "filename": "b.pdf",
-            "file_data": f"data:application/pdf;base64,{encoded(PDF)}",
-        }
-    ]
 
 
 def test_prompts() -> None:
@@ -95,19 +72,3 @@ def test_what_a_server_asks() -> None:
         {"type": "function_call_output", "call_id": "c1", "output": "sunny"},
     ]
     assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "input": []}
-
-
-def test_what_a_server_is_answered() -> None:
-    """F-API-11: a refusal is text, too."""
-    asked = SamplingRequest({"messages": [], "tools": [{"name": "a"}]})
-    parts = [{"type": "output_text", "text": "I look."}, {"type": "refusal", "refusal": "no"}, {}]
-    said = {"type": "message", "content": parts}
-    assert answer({"output": [said, CALL], "status": "completed", "model": "m"}, asked) == {
-        "content": [
-            {"type": "text", "text": "I look."},
-            {"type": "text", "text": "no"},
-            {"type": "tool_use", "id": "c", "name": "a", "input": {"x": 1}},
-        ],
-        "model": "m",
-        "stop_reason": None,
-    }

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from mcpclient.adapters.limits import Limits, Media, MediaRules
-from mcpclient.adapters.parts import Prepared, parts_of, prepared, text_of
-from mcpclient.errors import ConnectFailed, PeerError, ProcessExited, ServersFailed, UsageError
+from mcpclient.adapters.parts import Prepared, parts_of, prepared
+from mcpclient.errors import UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PNG, encoded
 
@@ -66,23 +65,11 @@ def test_content(name: str, expected: list[str]) -> None:
     assert texts(name) == expected
 
 
-def test_an_image_that_is_too_large_is_a_note() -> None:
-    """F-TOOL-3."""
-    (note,) = texts("a large image")
-    assert note.endswith("bytes: it is larger than 4000000 bytes]")
-
-
 @pytest.mark.parametrize("name", ["an error", "an exception", "an error with an image"])
 def test_failures(name: str) -> None:
     """F-TOOL-3: flagged, with what was said."""
     assert prepared(OUTCOMES[name], LIMITS, RULES).is_error
     assert not prepared(OUTCOMES["text"], LIMITS, RULES).is_error
-
-
-def test_exceptions() -> None:
-    """F-TOOL-2: this library's say what happened; of others the text may hold a secret."""
-    assert text_of(PeerError(-1, "odd \ud800")) == "the server answered with error -1: odd \\ud800"
-    assert text_of(ValueError("password")) == "ValueError"
 
 
 def structured(value: Any, *texts: str) -> Prepared:
@@ -107,50 +94,6 @@ def test_structured_content_that_the_text_repeats(value: object, said: list[str]
     assert structured(value, *said).text == "\n".join(said)
 
 
-@pytest.mark.parametrize("value", [{"n": 1}, {"result": ["a"]}, {"result": []}, 0])
-def test_structured_content_that_says_more(value: object) -> None:
-    """F-TOOL-3: it is not lost beside a summary."""
-    made = structured(value, "a summary", "b")
-    assert made.text.startswith("a summary\nb\n")
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ({"content": "# A file\n- a line"}, "# A file\n- a line"),
-        ({"content": {"text": "hello"}}, "hello"),
-    ],
-)
-def test_a_text_that_says_all_is_enough(value: object, said: str) -> None:
-    """F-TOOL-9: a file of 6,000 characters in a wrapper cost 12,000."""
-    assert structured(value, said).text == said
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ({"city": "Rome", "sky": "sunny"}, "In Rome it is sunny."),
-        ({"city": "Rome", "degrees": 21.5}, "Rome: 21.5"),
-        ({"degrees": 1}, "21 degrees, or 1.5 degrees"),
-        ({"city": "Rome", "alerts": []}, "Rome"),
-        ({"names": ["one"] * 300}, "one"),
-        ({"n": 1}, ""),
-    ],
-)
-def test_a_text_that_says_less_has_the_structure_beside_it(value: object, said: str) -> None:
-    """F-TOOL-9."""
-    assert structured(value, said).text.endswith(json.dumps(value))
-
-
-def test_structured_content_that_is_nested_deeply_spoils_no_result() -> None:
-    """F-TOOL-3: a server may nest as deep as JSON is read; the other calls have their results."""
-    value: Any = []
-    for _ in range(900):
-        value = [value]
-    assert structured({"result": value}, "a summary").text.startswith("a summary\n")
-    assert structured(value, "[" * 901 + "]" * 901).text.startswith("[[[")
-
-
 def test_which_form_is_a_choice() -> None:
     """F-TOOL-9: media and the words of a failure stay, whatever is asked for."""
     result = {"content": [{"type": "text", "text": "1"}], "structuredContent": {"done": 1}}
@@ -170,44 +113,6 @@ def test_which_form_is_a_choice() -> None:
     assert [type(part) for part in made.parts] == [Media, str]
     with pytest.raises(UsageError, match='structured is "text", "only" or "both", not \'none\''):
         said("none")
-
-
-def test_links_and_embedded_texts_say_what_they_are_of() -> None:
-    """F-TOOL-9: their URI, name and title; white space of a server does not add lines."""
-    link = {"uri": "memo://1", "name": "one", "title": "A\nmemo"}
-    result = CallToolResult(
-        {
-            "content": [
-                {"type": "resource_link", **link},
-                {"type": "resource", "resource": {**link, "text": "inside"}},
-            ]
-        }
-    )
-    named = '[resource memo://1, name "one", title "A\\nmemo"]'
-    assert prepared(result, LIMITS, RULES).text == f"{named}\n{named}\ninside"
-
-
-def test_what_a_process_wrote_is_for_the_user_only() -> None:
-    """F-TOOL-9: not for a model's provider, in whichever exception it stands."""
-    exited = ProcessExited(["server"], 3, "token=hunter2\n", "debug: hunter2")
-    for error in (exited, ConnectFailed("a", str(exited)), ServersFailed({"a": exited})):
-        assert "hunter2" in str(error)
-        assert "hunter2" not in text_of(error)
-        assert "exited with code 3" in text_of(error)
-
-
-def test_unknown_content_can_be_dropped() -> None:
-    """F-TOOL-3: by choice."""
-    drop = Limits(unknown="drop")
-    assert prepared(OUTCOMES["unknown"], drop, RULES).parts == ["[no output]"]
-
-
-def test_text_over_the_limit_keeps_its_media() -> None:
-    """F-TOOL-8."""
-    made = prepared(OUTCOMES["an image"], Limits(max_chars=4), RULES)
-    assert [type(part) for part in made.parts] == [str, Media]
-    assert made.text.startswith("see\n\n[… 5 characters")
-    assert made.media == [Media("image/png", PNG)]
 
 
 def test_many_tokens_are_noted_on_the_result() -> None:

@@ -19,7 +19,7 @@ from mcpclient.auth.options import (
     WorkloadIdentity,
 )
 from mcpclient.auth.signing import Es256Key
-from mcpclient.errors import AuthError, RegistrationRequired, TokenRequestFailed, UsageError
+from mcpclient.errors import AuthError, RegistrationRequired, UsageError
 
 from .world import AuthorizationServerFake, ResourceServerFake, World, call_server, json_response
 
@@ -108,17 +108,6 @@ def test_a_second_server_does_not_get_the_secret_for_another_issuer(options: OAu
     assert two.call(1, options) == 200
 
 
-@pytest.mark.parametrize("options", SECRETS.values(), ids=SECRETS.keys())
-def test_a_failure_binds_nothing(options: OAuthOptions) -> None:
-    """F-AUTH-2: one wrong answer does not shut the right issuer out."""
-    two = Two()
-    two.world.on("POST", "https://one.example/token", json_response({"error": "no"}, 400))
-    with pytest.raises(TokenRequestFailed):
-        two.call(0, options)
-    two.world.user = two.issuers[1].authorize
-    assert two.call(1, options) == 200
-
-
 def test_the_token_of_a_workload_does_not_follow_a_move() -> None:
     """F-AUTH-2: the same server names another issuer, with a new assertion at hand."""
     two = Two()
@@ -140,28 +129,6 @@ def test_a_replaced_secret_is_the_same_credential() -> None:
     assert two.call(0, old) == 200
     with pytest.raises(RegistrationRequired):
         two.call(1, new)
-
-
-@pytest.mark.parametrize("options", SECRETS.values(), ids=SECRETS.keys())
-def test_logging_out_by_url_alone_undoes_it(options: OAuthOptions) -> None:
-    """F-AUTH-2, F-AUTH-8: as ``mcpclient auth logout URL`` does, which knows no client_id."""
-    two = Two()
-    assert two.call(0, options) == 200
-    two.log_out(0, OAuth())
-    assert two.world.store == {}
-    two.world.user = two.issuers[1].authorize
-    assert two.call(1, options) == 200
-
-
-def test_a_named_issuer_is_the_only_one() -> None:
-    """F-AUTH-2: nothing is remembered, and nothing goes elsewhere."""
-    two = Two()
-    options = ClientCredentials(client_id="c", client_secret="s", issuer=ISSUERS[0])
-    assert two.call(0, options) == 200
-    with pytest.raises(AuthError, match="as configured"):
-        two.call(1, options)
-    assert not two.issuers[1].token_requests
-    assert list(two.world.store) == ["grant ClientCredentials https://a.example/mcp"]
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "2025-03-26"])

@@ -4,9 +4,9 @@ import pytest
 
 from mcpclient.auth.effects import MAX_BODY, Response, get_document, post
 from mcpclient.auth.url_guard import UrlPolicy
-from mcpclient.errors import AuthError, SsrfError
+from mcpclient.errors import AuthError
 
-from .world import World, form_of
+from .world import World
 
 URL = "https://auth.example/metadata"
 STRICT = UrlPolicy()
@@ -28,31 +28,6 @@ def test_a_redirect_is_followed_after_the_guard_saw_it(status: int) -> None:
     assert [request.headers for request in world.fetched] == [sent, sent]
 
 
-@pytest.mark.parametrize("status", [200, 201, 300, 304, 404])
-def test_where_another_answer_points_to_is_not_followed(status: int) -> None:
-    """F-AUTH-10"""
-    world = World()
-    world.on("GET", URL, redirect("/moved", status))
-    assert world.run(get_document(URL, None, STRICT, {})).status == status
-    assert len(world.fetched) == 1
-
-
-@pytest.mark.parametrize(
-    "target",
-    [
-        *("http://auth.example/x", "https://127.0.0.1/x", "https://0x7f.1/x"),
-        *("https://evil.example/x", "file:///etc/passwd", "//169.254.169.254/latest", "http://["),
-    ],
-)
-def test_a_redirect_to_elsewhere_is_not(target: str) -> None:
-    """F-AUTH-10: redirects from metadata to private hosts and other origins."""
-    world = World()
-    world.on("GET", URL, redirect(target))
-    with pytest.raises(SsrfError):
-        world.run(get_document(URL, "https://auth.example", STRICT, {}))
-    assert world.urls() == [URL]
-
-
 def test_redirects_have_an_end() -> None:
     """F-AUTH-1: a loop costs four requests."""
     world = World()
@@ -60,13 +35,6 @@ def test_redirects_have_an_end() -> None:
     with pytest.raises(AuthError, match="too many redirects"):
         world.run(get_document(URL, None, STRICT, {}))
     assert len(world.fetched) == 4
-
-
-def test_a_redirect_without_a_target_is_an_answer() -> None:
-    """F-AUTH-1: nothing to follow."""
-    world = World()
-    world.on("GET", URL, Response(302, [], b""))
-    assert world.run(get_document(URL, None, STRICT, {})).status == 302
 
 
 def test_a_megabyte_of_metadata_is_refused() -> None:
@@ -77,30 +45,6 @@ def test_a_megabyte_of_metadata_is_refused() -> None:
         world.run(get_document(URL, None, STRICT, {}))
     assert world.fetched[0].max_body == MAX_BODY
     assert world.fetched[0].policy is STRICT
-
-
-def test_the_guard_comes_before_the_request() -> None:
-    """F-AUTH-10: nothing is sent to where nothing may be sent."""
-    world = World()
-    with pytest.raises(SsrfError):
-        world.run(get_document("https://10.0.0.1/", None, STRICT, {}))
-    with pytest.raises(SsrfError):
-        world.run(post("https://10.0.0.1/", None, STRICT, {}, [("a", "b")]))
-    assert not world.fetched
-
-
-def test_forms_and_documents_are_posted() -> None:
-    """F-AUTH-2, F-AUTH-5: registrations and token requests, each with its content type."""
-    world = World()
-    for body in ([("a b", "ü&="), ("c", "")], b'{"x": 1}'):
-        world.on("POST", URL, Response(200, [], b""))
-        world.run(post(URL, None, STRICT, {"Authorization": "Basic x"}, body))
-    form, document = world.fetched
-    assert form_of(form) == {"a b": "ü&=", "c": ""}
-    assert form.headers["Content-Type"] == "application/x-www-form-urlencoded"
-    assert form.headers["Authorization"] == "Basic x"
-    assert form.headers["Accept"] == document.headers["Accept"] == "application/json"
-    assert (document.headers["Content-Type"], document.body) == ("application/json", b'{"x": 1}')
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -45,8 +45,3 @@ def test_a_login_is_told_without_its_tokens(
         "scopes": ["read", "write"],
     }
     assert "s3cret" not in json.dumps(facts)
-
-
-def test_scopes_that_the_server_does_not_name_are_those_asked_for() -> None:
-    facts = login_facts(replace(GRANT, tokens=TokenSet("s3cret-token")), 0.0)
-    assert (facts["scopes"], facts["expiresAt"]) == (["read"], None)

@@ -6,9 +6,8 @@ import pytest
 
 from mcpclient.auth.discovery import AuthorizationServer, Discovery, ProtectedResource
 from mcpclient.auth.effects import token_from
-from mcpclient.auth.obtaining import needs_dpop, obtain, resource_for, scopes_for
+from mcpclient.auth.obtaining import obtain, resource_for, scopes_for
 from mcpclient.auth.options import (
-    ClientCredentials,
     EnterpriseManaged,
     IdentityProvider,
     OAuth,
@@ -16,7 +15,7 @@ from mcpclient.auth.options import (
     WorkloadIdentity,
 )
 from mcpclient.auth.tokens import AuthorizationChallenge, parse_scope, union
-from mcpclient.errors import AuthError, SsrfError, TokenRequestFailed, UsageError
+from mcpclient.errors import AuthError, UsageError
 
 from .world import TOKEN, AuthorizationServerFake, World, form_of, grant_request, json_response
 
@@ -47,16 +46,6 @@ def test_the_resource_is_named_without_metadata_too(server_url: str, resource: s
     assert resource_for(OAuth(), Discovery(SERVER, None), server_url) == resource
 
 
-def test_dpop_is_used_where_it_must_be() -> None:
-    """F-AUTH-7: the user, the challenge or the metadata says so."""
-    nothing = AuthorizationChallenge()
-    required = ProtectedResource("https://mcp.example", ("https://auth.example",), None, True)
-    assert not needs_dpop(OAuth(), FOUND, nothing)
-    assert needs_dpop(OAuth(dpop=True), FOUND, nothing)
-    assert needs_dpop(OAuth(), FOUND, AuthorizationChallenge(dpop_only=True))
-    assert needs_dpop(OAuth(), Discovery(SERVER, required), nothing)
-
-
 def select(
     challenged: tuple[str, ...] | None = None,
     configured: tuple[str, ...] | None = None,
@@ -76,22 +65,6 @@ def select(
     return scopes_for(options, found, AuthorizationChallenge(scopes=challenged), held)
 
 
-def test_the_challenge_comes_first() -> None:
-    """F-AUTH-4: challenge, else metadata, else none."""
-    assert select(challenged=("a",), resource=("b", "c")) == ("a",)
-    assert select(resource=("b", "c")) == ("b", "c")
-    assert select() == ()
-    assert select(challenged=(), resource=("b",)) == ()
-    assert select(held=("held",), has_metadata=False) == ("held",)
-
-
-def test_configured_scopes_replace_the_metadatas() -> None:
-    """F-AUTH-4: a challenge is still obeyed, and what was asked for before is kept."""
-    assert select(configured=("mine",), resource=("b",)) == ("mine",)
-    assert select(challenged=("a",), configured=("mine",)) == ("a", "mine")
-    assert select(challenged=("write",), held=("read",)) == ("read", "write")
-
-
 def test_offline_access_is_asked_for_where_it_is_offered() -> None:
     """F-AUTH-4: only where the authorization server lists it, and a refresh token is wanted."""
     assert select(("a",), server=("a", "offline_access")) == ("a", "offline_access")
@@ -101,20 +74,6 @@ def test_offline_access_is_asked_for_where_it_is_offered() -> None:
     assert select(("a", "offline_access"), server=None) == ("a", "offline_access")
 
 
-def test_offline_access_that_was_named_is_asked_for() -> None:
-    """F-AUTH-4: a challenge says what is needed, whatever the authorization server lists."""
-    named = ("a", "offline_access")
-    assert select(challenged=named, server=("a",)) == named
-    assert select(configured=named, server=("a",)) == named
-    assert select(("write",), held=named, server=("a",)) == (*named, "write")
-    assert select(challenged=named, server=("a",), refresh=False) == named
-
-
-def test_offline_access_never_stands_alone() -> None:
-    """F-AUTH-4: no scope means the server's default scopes, which it would replace."""
-    assert select(server=("offline_access",)) == ()
-
-
 def test_scopes_are_taken_apart_with_care() -> None:
     """F-AUTH-4: what cannot be a scope is dropped, and there is an end to it."""
     assert parse_scope('a b\ta  c"d é \\ e') == ("a", "b", "e")
@@ -122,7 +81,6 @@ def test_scopes_are_taken_apart_with_care() -> None:
     assert len(union(map(str, range(1000)))) == 200
 
 
-JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 IDP = "https://10.0.0.7/token"
 JAG = {
     "access_token": "jag",
@@ -168,44 +126,6 @@ def test_a_user_gives_a_code(options: OAuthOptions, grant_type: str) -> None:
     assert form_of(world.fetched[-1])["grant_type"] == grant_type
 
 
-def test_client_credentials() -> None:
-    """F-AUTH-7: scope and resource as the extension's example has them, in one request."""
-    options = ClientCredentials(
-        **TRUSTED,
-        client_id="id",
-        client_secret="secret",
-        token_endpoint_auth_method="client_secret_post",
-    )
-    (sent,) = run(options, scopes=("mcp:read",), resource="https://mcp.example").fetched
-    assert form_of(sent) == {
-        "grant_type": "client_credentials",
-        "scope": "mcp:read",
-        "resource": "https://mcp.example",
-        "client_id": "id",
-        "client_secret": "secret",
-    }
-
-
-def test_an_enterprises_identity_becomes_a_grant() -> None:
-    """F-AUTH-7: the provider is the user's own and may be inside the company."""
-    exchange, grant = map(
-        form_of, run(enterprise(), JAG, scopes=("a",), resource="https://mcp.example").fetched
-    )
-    assert exchange == {
-        "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
-        "requested_token_type": "urn:ietf:params:oauth:token-type:id-jag",
-        "audience": "https://auth.example",
-        "resource": "https://mcp.example",
-        "subject_token": "id-token",
-        "subject_token_type": "urn:ietf:params:oauth:token-type:id_token",
-        "scope": "a",
-        "client_id": "at-idp",
-        "client_secret": "idp-secret",
-    }
-    assert (grant["grant_type"], grant["assertion"]) == (JWT_BEARER, "jag")
-    assert grant["client_id"] == "id"
-
-
 def test_the_resource_is_always_named_to_the_provider() -> None:
     """F-AUTH-7: required there, even where the other side wants none."""
     world = run(enterprise(secret=None), {"access_token": "jag"})
@@ -222,40 +142,6 @@ def test_another_kind_of_token_is_refused() -> None:
     with pytest.raises(AuthError, match="ID-JAG"):
         run(enterprise(), other, world=world)
     assert len(world.fetched) == 1
-
-
-def test_the_providers_refusal_is_told() -> None:
-    """F-AUTH-7: policy says no; the assertion is not in the error."""
-    with pytest.raises(TokenRequestFailed) as caught:
-        run(enterprise(), {"error": "invalid_grant", "error_description": "not id-token"})
-    assert caught.value.description == "not …"
-
-
-def test_an_assertion_does_not_travel_in_the_clear() -> None:
-    """F-AUTH-10: http only in local development, also where the user named the URL."""
-    world = World()
-    with pytest.raises(SsrfError):
-        run(enterprise("http://idp.example/token"), world=world)
-    assert not world.fetched
-
-
-def test_a_workloads_assertion_is_asked_for_each_time() -> None:
-    """F-AUTH-7: platforms rotate these tokens, so a function gives a fresh one."""
-    assertions = iter(["one", "two"])
-    options = WorkloadIdentity(**TRUSTED, assertion=lambda: next(assertions))
-    for assertion in ("one", "two"):
-        (sent,) = run(options, resource="r").fetched
-        assert form_of(sent) == {"grant_type": JWT_BEARER, "assertion": assertion, "resource": "r"}
-        assert "Authorization" not in sent.headers
-
-
-def test_a_refused_assertion_is_sent_once() -> None:
-    """F-AUTH-7: nothing is tried after a refusal."""
-    world = World()
-    options = WorkloadIdentity(**TRUSTED, assertion="jwt", client_id="id")
-    with pytest.raises(TokenRequestFailed):
-        run(options, {"error": "invalid_grant"}, world=world)
-    assert [form_of(sent)["client_id"] for sent in world.fetched] == ["id"]
 
 
 @pytest.mark.parametrize("value", [None, "", 7, b"jwt"])

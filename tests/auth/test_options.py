@@ -9,7 +9,6 @@ from mcpclient.auth.options import (
     ApiKey,
     BearerToken,
     ClientCredentials,
-    Endpoints,
     EnterpriseManaged,
     IdentityProvider,
     OAuth,
@@ -72,43 +71,3 @@ def test_no_option_shows_a_secret(options: object) -> None:
     """F-AUTH-12."""
     assert "hidden" not in repr(options)
     assert "hidden" not in str(options)
-
-
-def test_what_the_user_named_is_trusted() -> None:
-    """F-AUTH-10: server, issuer, endpoints and identity provider; nothing else."""
-    endpoints = Endpoints("https://t.example/x", registration_endpoint="https://r.example/x")
-    options = EnterpriseManaged(
-        identity_provider=PROVIDER, client_id="i", issuer="https://i.example", endpoints=endpoints
-    )
-    policy = options.url_policy("https://mcp.example:8443/mcp")
-    assert policy.trusted_origins == {
-        "https://mcp.example:8443",
-        "https://i.example:443",
-        "https://t.example:443",
-        "https://r.example:443",
-        "https://idp.example:443",
-    }
-    assert not policy.allow_loopback
-    assert not policy.allow_insecure_http
-
-
-@pytest.mark.parametrize(
-    "uri",
-    [
-        *("http://localhost:1/cb", "http://127.0.0.1/cb", "http://[::1]/cb"),
-        *("https://app.example/cb", "com.app:/cb"),
-    ],
-)
-def test_redirects_that_are_safe(uri: str) -> None:
-    """F-AUTH-8: https, this machine, or an application's own scheme."""
-    assert OAuth(redirect_uri=uri).redirect_uri == uri
-
-
-def test_local_development_is_one_option() -> None:
-    """F-AUTH-10."""
-    policy = OAuth(local_development=True, allowed_hosts=["a.example"]).url_policy(
-        "http://localhost:1/mcp"
-    )
-    assert policy.allow_loopback
-    assert policy.allow_insecure_http
-    assert policy.allowed_hosts == {"a.example"}

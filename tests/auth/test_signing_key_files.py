@@ -79,17 +79,6 @@ def test_a_damaged_key_is_no_other_key(text: str) -> None:
         read_private_pem(text)
 
 
-def test_a_compressed_public_key_is_compared_as_well() -> None:
-    """F-AUTH-6: SEC 1, section 2.3.3, as ``openssl ec -conv_form compressed`` writes it."""
-    x, y = PUBLIC
-    point = bytes.fromhex("a124032200") + bytes([2 + y % 2]) + x.to_bytes(32, "big")
-    der = bytes.fromhex("304b0201010420") + SECRET + point
-    assert len(der) == 0x4B + 2
-    assert read_private_pem(pem(der, "EC PRIVATE KEY")) == PRIVATE
-    with pytest.raises(UsageError):
-        read_private_pem(pem(flipped(der)[0], "EC PRIVATE KEY"))
-
-
 OTHER_CURVE = bytes.fromhex("301006072a8648ce3d020106052b81040022")
 RSA = bytes.fromhex("300d06092a864886f70d0101010500")
 

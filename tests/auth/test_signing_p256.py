@@ -68,43 +68,6 @@ def verify(public: tuple[int, int], digest: bytes, r: int, s: int) -> bool:
     return point is not None and point[0] % ORDER == r
 
 
-@pytest.mark.parametrize(
-    ("message", "r", "s"),
-    [
-        (
-            b"sample",
-            0xEFD48B2AACB6A8FD1140DD9CD45E81D69D2C877B56AAF991C34D0EA84EAF3716,
-            0xF7CB1C942D657C41D436C7A1B6E29F65F3E900DBB9AFF4064DC4AB2F843ACDA8,
-        ),
-        (
-            b"test",
-            0xF1ABB023518351CD71D881567B1EA663ED3EFCF6C5132B354F28D3B0B7D38367,
-            0x019F4113742A2B14BD25926B49C649155F267E60D3814B4C0CC84250E46F0083,
-        ),
-    ],
-)
-def test_the_published_signatures(message: bytes, r: int, s: int) -> None:
-    """F-AUTH-6: RFC 6979 A.2.5, P-256 with SHA-256: nonce and signature."""
-    digest = hashlib.sha256(message).digest()
-    assert sign_digest(PRIVATE, digest) == (r, s)
-    assert verify(PUBLIC, digest, r, s)
-
-
-def test_the_published_public_key() -> None:
-    """F-AUTH-6: RFC 6979 A.2.5."""
-    assert generator_multiple(PRIVATE) == PUBLIC
-    assert is_on_curve(*PUBLIC)
-    assert not is_on_curve(PUBLIC[0], PUBLIC[1] + 1)
-
-
-@pytest.mark.parametrize(
-    "scalar", [1, 2, 3, 2**64, 2**64 + 1, 2**128, 2**192, ORDER - 1, ORDER - 2]
-)
-def test_the_edges_of_the_multiplication(scalar: int) -> None:
-    """F-AUTH-6: single powers of two, sums of them, and the negative of the generator."""
-    assert generator_multiple(scalar) == double_and_add(scalar, generator_multiple(1))
-
-
 @examples(15)
 @given(st.integers(1, ORDER - 1), st.binary(min_size=32, max_size=32))
 def test_signatures_verify(private: int, digest: bytes) -> None:
@@ -113,27 +76,6 @@ def test_signatures_verify(private: int, digest: bytes) -> None:
     r, s = sign_digest(private, digest)
     assert verify(public, digest, r, s)
     assert not verify(public, hashlib.sha256(digest).digest(), r, s)
-
-
-def test_the_point_at_infinity_has_no_coordinates() -> None:
-    """F-AUTH-6: a multiple that is this point is refused."""
-    with pytest.raises(ValueError, match="invertible"):
-        generator_multiple(ORDER)
-
-
-def test_candidates_out_of_range_are_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-6: RFC 6979 section 3.2 step h, and r = 0, which no test finds by chance."""
-    answers = iter([ORDER.to_bytes(32, "big"), bytes(32), (5).to_bytes(32, "big")])
-    real = signing._hmac
-    calls = iter(range(100))
-
-    def fake(key: bytes, message: bytes) -> bytes:
-        # The fifth and every third call after it yield a candidate.
-        position = next(calls)
-        return next(answers) if position >= 4 and (position - 4) % 3 == 0 else real(key, message)
-
-    monkeypatch.setattr(signing, "_hmac", fake)
-    assert next(signing._nonces(PRIVATE, bytes(32))) == 5
 
 
 def test_a_zero_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:

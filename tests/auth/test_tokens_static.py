@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import ApiKey, BearerToken
 from mcpclient.auth.tokens import StaticRequest
-from mcpclient.errors import UsageError
 
 from .world import World, call, unauthorized
 
@@ -25,14 +22,6 @@ def test_tokens_and_keys() -> None:
     assert headers(BearerToken("t"), "https://other.example/mcp") == {}
 
 
-@pytest.mark.parametrize("token", ["t0k\r\nX: y", "t0k\n", " t0k", "t0ké", "t0k\x00"])
-def test_a_token_cannot_become_another_header(token: str) -> None:
-    """F-AUTH-13: and the error does not show it."""
-    with pytest.raises(UsageError) as caught:
-        headers(BearerToken(token))
-    assert "t0k" not in str(caught.value)
-
-
 def test_another_token_is_tried_once() -> None:
     """F-AUTH-13: a function may have a newer one after a 401."""
     world = World()
@@ -46,15 +35,3 @@ def test_another_token_is_tried_once() -> None:
 
     assert call(world, request, answer).status == 401
     assert sent == ["Bearer old", "Bearer new"]
-
-
-def test_the_same_token_is_not_sent_again() -> None:
-    """F-AUTH-13: a fixed token that is refused stays refused; other answers are the caller's."""
-    world = World()
-    for response in (unauthorized("Bearer"), Response(403, [], b""), Response(200, [], b"")):
-        request = StaticRequest(URL, BearerToken("t"), URL)
-        world.run(request.headers())
-        assert not world.run(request.recover(response))
-    elsewhere = StaticRequest(URL, BearerToken("t"), "https://o.example/")
-    world.run(elsewhere.headers())
-    assert not world.run(elsewhere.recover(unauthorized("Bearer")))

@@ -81,13 +81,6 @@ def test_words_that_make_no_sense(words: list[str], reason: str, capsys: Capture
     assert reason in run(capsys, *words, code=2)[1]
 
 
-def test_a_server_of_this_name_is_there(capsys: Capture) -> None:
-    run(capsys, "add", "a", "https://h/mcp")
-    assert "remove it first" in run(capsys, "add", "a", "https://i/mcp", code=2)[1]
-    run(capsys, "add", "a", "https://i/mcp", "--replace")
-    assert "https://i/mcp" in Path(".mcp.json").read_text()
-
-
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(capsys: Capture, tmp_path: Path) -> None:
     closed = tmp_path / "closed"

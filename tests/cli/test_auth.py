@@ -14,11 +14,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.auth import login_for
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen, ScreenTerminal
-from mcpclient.net.login.authentication import default_store
-from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.terminal import Terminal
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
@@ -138,19 +135,6 @@ def test_any_command_asks_at_a_terminal(
     assert protected.counts["authorize"] == 1
 
 
-def test_without_a_terminal_nobody_is_asked(server: tuple[str, Protected], capsys: Capture) -> None:
-    """F-AUTH-8: the exit code and the text say what to do."""
-    url, _ = server
-    assert main(["call", url, "echo", "text=hi"]) == 4
-    error = capsys.readouterr().err
-    assert "authorization is required at" in error
-    assert "mcpclient auth login http" in error
-    assert main(["call", url, "echo", "text=hi", "--json"]) == 4
-    document = json.loads(capsys.readouterr().out)["error"]
-    assert document["type"] == "AuthorizationRequired"
-    assert "state=" in document["url"]
-
-
 def test_tokens_that_end(
     monkeypatch: pytest.MonkeyPatch, at_a_terminal: list[str], capsys: Capture
 ) -> None:
@@ -223,18 +207,6 @@ def test_it_takes_no_command_of_a_server(capsys: Capture) -> None:
 
 def screen() -> Screen:
     return Screen(io.StringIO(), io.StringIO(), {})
-
-
-def test_how_other_commands_log_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-8"""
-    silent = login_for("https://a.example/mcp", screen())
-    assert isinstance(silent.provider, TwoStepLogin)
-    assert silent.provider.store is default_store()
-    assert not silent.local_development
-    monkeypatch.setattr(ScreenTerminal, "is_interactive", True)
-    asking = login_for("ws://localhost:1/mcp", screen())
-    assert isinstance(asking.provider, BrowserLogin)
-    assert asking.local_development
 
 
 def test_a_login_without_a_terminal_is_finished_later(

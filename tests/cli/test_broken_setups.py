@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import socket
-import ssl
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -87,15 +86,6 @@ NO_COMMANDS = {
     "a folder that is not there": Row(["--cwd", "/no", *python("")], 2, "does not", "as --cwd"),
     "a folder that is a file": Row(["--cwd", DEMO, *python("")], 2, "is not a folder", "as --cwd"),
 }
-
-
-@pytest.mark.parametrize("name", ["npx", "uvx", "node", "docker"])
-def test_a_program_that_is_not_installed(
-    name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SHOW-2: and where it comes from."""
-    monkeypatch.setenv("PATH", "/nowhere")
-    check(Row(["--", name, "x"], 3, "PATH searched: /nowhere", "nstall"), capsys)
 
 
 @pytest.mark.needs_posix
@@ -364,7 +354,6 @@ def test_what_is_wrong_with_a_configuration(name: str, tmp_path: Path, capsys: C
 HTML, JSON, TEXT = ({"Content-Type": kind} for kind in ("text/html", "application/json", "text/x"))
 STREAM = {"Content-Type": "text/event-stream"}
 BEARER = {"WWW-Authenticate": "Bearer"}
-REFUSED = {"WWW-Authenticate": 'Bearer error="invalid_token"'}
 MOVED = {"Location": "https://h.example/mcp"}
 METADATA = {"WWW-Authenticate": 'Bearer resource_metadata="http://{host}/.well-known/none"'}
 PATH = "/mcp or /sse"
@@ -410,37 +399,6 @@ def test_authorities_in_der(tmp_path: Path, capsys: Capture) -> None:
     file = tmp_path / "ca.crt"
     file.write_bytes(b"\x30\x82" + bytes(300))
     check(Row(["--ca-file", str(file), "https://h/"], 2, "no certificates", "It is in DER"), capsys)
-
-
-@pytest.mark.parametrize("status", [400, 404, 405])
-def test_a_transport_that_is_fixed_and_the_wrong_one(status: int, capsys: Capture) -> None:
-    """F-SHOW-2, F-HTTP-11: the other one was not tried."""
-    with served(answer(status, {}, "no")) as place:
-        words = [f"http://{place}/mcp", "--transport", "http"]
-        check(Row(words, 3, f"HTTP {status}", "only 'http' was tried"), capsys)
-
-
-@pytest.mark.parametrize(
-    ("kind", "cause", "cure"),
-    [
-        ("self-signed", "is self-signed", "--ca-file"),
-        ("unknown", "not trusted here", "--ca-file"),
-        ("expired", "has expired", "get a new certificate; --insecure"),
-        ("another name", "is not one for 127.0.0.1", "Connect by a name"),
-    ],
-)
-def test_certificates(kind: str, cause: str, cure: str, tmp_path: Path, capsys: Capture) -> None:
-    """F-SHOW-2"""
-    authority = Authority(tmp_path)
-    contexts: dict[str, Callable[[], ssl.SSLContext]] = {
-        "self-signed": authority.self_signed_context,
-        "unknown": authority.server_context,
-        "expired": lambda: authority.server_context(days=-1),
-        "another name": lambda: authority.server_context("elsewhere.test"),
-    }
-    trusted = [] if kind in ("self-signed", "unknown") else ["--ca-file", authority.file]
-    with served(answer(404), contexts[kind]()) as place:
-        check(Row([f"https://{place}/mcp", *trusted], 3, cause, cure), capsys)
 
 
 def test_one_scheme_for_the_other(tmp_path: Path, capsys: Capture) -> None:

@@ -64,14 +64,6 @@ def test_commands_for_tasks_declare_that_they_handle_them(
     assert client._connection.options.tasks is handles_tasks
 
 
-def test_without_options_the_client_has_its_defaults() -> None:
-    """F-SHOW-1"""
-    options = options_of(Server(["server"]))
-    assert (options.timeouts.idle, options.timeouts.total) == (30.0, 600.0)
-    assert (options.env, options.headers, options.transport) == (None, None, None)
-    assert (options.auth, options.name) == (None, None)
-
-
 def test_the_command_line_counts_more_than_the_configuration() -> None:
     """F-SHOW-1: variables are added to those of the file."""
     server = Server(["s"], {"env": {"A": "1", "B": "2"}, "timeout": 5, "name": "n"})
@@ -160,21 +152,3 @@ def test_options_that_make_no_sense_are_refused(
     """F-SHOW-2: before anything is started."""
     with pytest.raises(UsageError, match=reason):
         made(Server(target), *words)
-
-
-def test_an_account_chooses_the_login() -> None:
-    """F-SAFE-7: of a URL, and in place of what the configuration says."""
-    url = "https://host.example/mcp"
-    options = options_of(Server(url), "--account", "work")
-    assert isinstance(options.auth, OAuth) and options.auth.account == "work"
-    configured = Server(url, {"auth": OAuth(account="home", scopes=["x"])})
-    options = options_of(configured, "--account", "work")
-    assert options.auth == OAuth(account="work", scopes=["x"])
-    header = ("--header", "Authorization: Bearer t")
-    for server, words in (
-        (Server(["s"]), ()),
-        (Server(url), ("--bearer", "t")),
-        (Server(url), header),
-    ):
-        with pytest.raises(UsageError, match="--account needs a server with a login"):
-            options_of(server, "--account", "work", *words)

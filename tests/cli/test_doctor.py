@@ -32,7 +32,6 @@ from tests.cli.odd_servers import (
     DEMO,
     FINE,
     LOGS_OF_JSON,
-    Handler,
     answer,
     offering,
     python,
@@ -143,26 +142,6 @@ def test_what_is_wrong_with_a_command(name: str, capsys: Capture) -> None:
     expect(LOCAL[name], capsys)
 
 
-HTML = {"Content-Type": "text/html"}
-REMOTE: dict[str, tuple[Handler, str, int, str]] = {
-    "no such path": (answer(404), "path", 3, "/mcp or /sse"),
-    "a page for browsers": (answer(200, HTML, "<html>Welcome"), "path", 3, "log in first"),
-    "no token": (answer(401, {"WWW-Authenticate": "Bearer"}), "auth", 4, "--bearer TOKEN"),
-    "a server error": (answer(500, {}, "oops"), "http", 3, "look at its log"),
-}
-
-
-@pytest.mark.parametrize("name", REMOTE)
-def test_what_is_wrong_with_a_url(
-    name: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """F-SHOW-1"""
-    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))
-    handler, check, code, hint = REMOTE[name]
-    with served(handler) as place:
-        expect(Found([f"http://{place}/mcp"], hint, check, code=code), capsys)
-
-
 def test_a_way_that_ends_early(capsys: Capture) -> None:
     """F-SHOW-1: nothing listens; .invalid never has an address (RFC 2606)."""
     url = f"http://127.0.0.1:{free_port()}/mcp"
@@ -181,17 +160,6 @@ def test_a_proxy_that_is_down_or_refuses(capsys: Capture) -> None:
         words = ["http://a.invalid/mcp", "--proxy", f"http://{place}"]
         found = {name: check["status"] for name, check in examined(words, capsys)[1].items()}
         assert (found["proxy"], found["dns"], found["path"]) == ("ok", "skipped", "failed")
-
-
-def test_https_for_http_and_a_certificate_of_its_own(tmp_path: Path, capsys: Capture) -> None:
-    """F-SHOW-1"""
-    with served(answer(200)) as place:
-        expect(Found([f"https://{place}/mcp"], "http://", "tls"), capsys)
-    authority = Authority(tmp_path)
-    with served(answer(404), authority.server_context()) as place:
-        url = f"https://{place}/mcp"
-        expect(Found([url], "--ca-file", "tls"), capsys)
-        expect(Found([url, "--insecure"], "/mcp", "path"), capsys)
 
 
 def test_variables_with_authorities_are_told(

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-import io
 import json
-import logging
-import re
 from pathlib import PurePosixPath
-from typing import Any
 
 import pytest
 
@@ -28,10 +23,7 @@ from mcpclient import (
     SessionExpired,
     UsageError,
 )
-from mcpclient.cli import commands, running
-from mcpclient.cli.help import chapter
 from mcpclient.cli.running import error_as_json, error_text, exit_code
-from mcpclient.cli.screen import Screen
 
 # Errors
 
@@ -58,14 +50,6 @@ from mcpclient.cli.screen import Screen
 def test_exit_codes(error: McpError, code: int) -> None:
     """F-SHOW-2"""
     assert exit_code(error) == code
-
-
-def test_without_a_connection_it_does_not_matter_why() -> None:
-    """F-SHOW-2: but for what the user has to mend."""
-    for error in (CallTimeout("initialize", 1), ProtocolViolation("no"), HttpError(500, {}, b"")):
-        assert exit_code(error, connecting=True) == 3
-    assert exit_code(UsageError("no"), connecting=True) == 2
-    assert exit_code(HttpError(401, {}, b""), connecting=True) == 4
 
 
 def test_an_error_in_json_has_its_fields() -> None:
@@ -147,41 +131,4 @@ def test_an_error_that_is_too_deep_is_shown_all_the_same() -> None:
 # Exit codes
 
 
-def test_the_guide_explains_every_code() -> None:
-    """F-SHOW-2: and none that there is not."""
-    explained = re.findall(r"^\| (\d+) \|", chapter("errors"), re.M)
-    known = [
-        code
-        for name, code in vars(commands).items()
-        if type(code) is int and name.isupper() and name[0] != "_"
-    ]
-    assert sorted(map(int, explained)) == sorted([0, *known])
-
-
 # One command
-
-
-def test_an_error_is_escaped(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """F-SHOW-3: its text may be a server's."""
-
-    def understand(words: list[str]) -> Any:
-        raise PeerError(-32000, "no \x1b[31mpaper")
-
-    monkeypatch.setattr(running, "understand", understand)
-    assert running.run(["ping"]) == 5
-    shown = capsys.readouterr().err
-    assert r"no \x1b[31mpaper" in shown
-    assert "\x1b[31m" not in shown
-
-
-def test_the_log_is_left_as_it_was() -> None:
-    """F-SHOW-2: for a program that runs several commands, and for its own log."""
-    logger = logging.getLogger("mcpclient")
-    before = (logger.level, list(logger.handlers))
-    request: Any = argparse.Namespace(options=argparse.Namespace(debug=True))
-    with running._log_lines(Screen(io.StringIO(), io.StringIO(), {}), request):
-        assert logger.level == logging.DEBUG
-        assert len(logger.handlers) == len(before[1]) + 1
-    assert (logger.level, list(logger.handlers)) == before

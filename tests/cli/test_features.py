@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,23 +32,6 @@ def test_it_says_who_and_what() -> None:
     assert answer.raw["transport"] == "in-process"
     assert answer.raw["instructions"].startswith("Call echo")
     assert ask("info", revision="2026-07-28").raw["protocolVersion"] == "2026-07-28"
-
-
-def test_a_server_that_says_little_and_one_that_says_evil_things() -> None:
-    """F-SHOW-3"""
-    silent = {"protocolVersion": "2025-11-25", "capabilities": {}}
-    text = ask("info", answers={"initialize": silent}).text
-    assert "server        unknown" in text
-    assert text.endswith("capabilities  none")
-    evil = {
-        **silent,
-        "serverInfo": {"name": "\x1b[2J", "version": "1"},
-        "capabilities": {"tools": {"listChanged": True, "x": False}, "odd\x1b": 1},
-        "instructions": "\x1b[31mred",
-    }
-    text = ask("info", answers={"initialize": evil}).text
-    assert "\x1b" not in text
-    assert r"odd\x1b, tools (listChanged)" in text
 
 
 # ping
@@ -93,13 +75,6 @@ def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> N
     assert answer.raw["tools"] == tools
 
 
-def test_a_description_cannot_leave_its_line() -> None:
-    """F-SHOW-3"""
-    evil = {"name": "a\n\x1b[1A", "title": "first\nsecond\u202e"}
-    text = ask("tools", answers={"tools/list": {"tools": [evil]}}).text
-    assert text.splitlines()[1].split() == ["a", r"\x1b[1A", "first", r"second\u202e"]
-
-
 def test_one_tool_is_described() -> None:
     """F-SHOW-1: signature, types, defaults, description and annotations."""
     tool = {
@@ -135,29 +110,6 @@ def test_one_tool_is_described() -> None:
         "",
         "mcpclient call SERVER send to=text",
     ]
-
-
-def test_a_pattern_filters() -> None:
-    assert [tool["name"] for tool in ask("tools", "*O*").raw["tools"]] == ["echo", "count"]
-    assert ask("tools", "x*").text == "no tools"
-
-
-@pytest.mark.parametrize(
-    ("schema", "shown"),
-    [
-        ({"properties": {"a": {}, "b": {}}, "required": ["b"]}, "[a] b"),
-        ({"properties": {"a\x1b": {}}, "required": "a"}, r"[a\x1b]"),
-        ({"properties": {"a": {}, "b": {}}, "required": [["a"], {}, "b", None]}, "[a] b"),
-        ({"type": "object"}, ""),
-        (True, ""),
-        ({"properties": ["a"]}, ""),
-    ],
-)
-def test_arguments_of_a_schema(schema: object, shown: str) -> None:
-    """F-SHOW-2"""
-    tool = {"name": "t", "inputSchema": schema, "title": "T"}
-    text = ask("tools", answers={"tools/list": {"tools": [tool]}}).text
-    assert text.splitlines()[1].split() == ["t", *shown.split(), "T"]
 
 
 # call --detach, tasks, task
@@ -202,13 +154,6 @@ def test_tasks_are_listed_and_waited_for() -> None:
     assert ask("task", "t1", "--cancel", answers=ANSWERS).raw["status"] == "completed"
     waited = ask("task", "t1", "--wait", answers=ANSWERS)
     assert (waited.text, waited.failed) == ("done", False)
-
-
-def test_a_server_without_tasks() -> None:
-    """F-SHOW-21"""
-    for command, words in (("call", ["echo", "message=x", "--detach"]), ("tasks", [])):
-        with pytest.raises(UsageError, match="tasks"):
-            ask(command, *words)
 
 
 # --pick
@@ -355,13 +300,6 @@ def test_a_failure_is_an_answer_that_failed() -> None:
     answer = ask("call", "fail", "reason=no \x1b[31mpaper")
     assert (answer.text, answer.failed) == (r"no \x1b[31mpaper", True)
     assert answer.raw["isError"] is True
-
-
-def test_a_failure_has_nothing_to_save(tmp_path: Path) -> None:
-    """F-SHOW-2, F-SHOW-4: with -o as well its text is what went wrong, and no file is made."""
-    answer = ask("call", "fail", "reason=no paper", "-o", str(tmp_path / "picture.png"))
-    assert (answer.text, answer.failed) == ("no paper", True)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_long_result_is_told() -> None:

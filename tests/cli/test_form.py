@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.asking import Field, fields_of
+from mcpclient.cli.asking import Field
 
 ENUM = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
 ONE_OF = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]}
@@ -63,11 +63,6 @@ def test_what_does_not_fit_is_said(schema: dict[str, Any], text: str, reason: st
         Field("f", schema, required=True).value(text)
 
 
-def test_a_rule_that_cannot_be_checked_keeps_nobody_from_answering() -> None:
-    """F-SHOW-9: the answer as a whole is checked later."""
-    assert Field("f", {"type": "string", "pattern": "("}).value("x") == "x"
-
-
 def test_the_question() -> None:
     """F-SHOW-9, F-SHOW-3: in plain lines, and escaped."""
     colour = {**ENUM, "title": "Colour\x1b", "description": "Of\nit", "default": "g"}
@@ -85,15 +80,3 @@ def test_the_question() -> None:
     assert Field("b", agreed, True).question() == ["b (yes or no)  [yes]"]
     several = {**SEVERAL, "default": ["a", "b"]}
     assert Field("s", several, True).question()[-1] == "  2. b  [A, b]"
-
-
-def test_the_fields_of_a_form() -> None:
-    """F-SHOW-9: whatever a server sends."""
-    schema = {"properties": {"a": {}, "b": {"enum": 5}, "c": 7}, "required": ["b"]}
-    assert [(field.name, field.required) for field in fields_of(schema)] == [
-        ("a", False),
-        ("b", True),
-        ("c", False),
-    ]
-    assert fields_of({"properties": [1]}) == fields_of({}) == []
-    assert Field("b", {"enum": 5, "oneOf": [1]}).choices == []

@@ -12,8 +12,6 @@ from mcpclient.cli.help import CHAPTERS, chapter
 from tests.support.prose import (
     Block,
     blocks_of,
-    check_fragment,
-    check_names,
     programs_of,
     run,
     sessions_of,
@@ -24,12 +22,6 @@ from tests.tools import guide_files
 BLOCKS = {name: blocks_of(chapter(name)) for name in CHAPTERS}
 PROGRAMS = [(name, *each) for name, blocks in BLOCKS.items() for each in programs_of(blocks)]
 SESSIONS = [(name, *each) for name, blocks in BLOCKS.items() for each in sessions_of(blocks)]
-FRAGMENTS = [
-    (name, block)
-    for name, blocks in BLOCKS.items()
-    for block in blocks
-    if block.mark in ("compiles", "fragment")
-]
 
 
 @pytest.mark.parametrize("name", CHAPTERS)
@@ -49,15 +41,6 @@ def test_a_program_prints_what_the_guide_says(name: str, program: str, output: s
 def test_a_command_prints_what_the_guide_says(name: str, words: list[str], output: str) -> None:
     """F-SHOW-11"""
     assert run(words) == output
-
-
-@pytest.mark.parametrize(("name", "block"), FRAGMENTS, ids=range(len(FRAGMENTS)))
-def test_a_fragment_names_what_exists(name: str, block: tuple[str, str, str]) -> None:
-    """F-SHOW-11"""
-    mark, _, text = block
-    check_names(text)
-    if mark == "compiles":
-        check_fragment(text)
 
 
 @pytest.mark.needs_posix

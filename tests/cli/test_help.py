@@ -13,7 +13,6 @@ from mcpclient.cli.command import LocalCommand
 from mcpclient.cli.commands import command_named
 from mcpclient.cli.help import CHAPTERS, chapter, laid_out
 from mcpclient.cli.screen import Screen
-from tests.cli.in_process import Terminal
 
 # help
 
@@ -73,12 +72,6 @@ def test_chapters_are_listed_and_a_command_is_explained_as_by_itself() -> None:
     assert all(f"  {name} " in shown() for name in CHAPTERS)
     assert shown("call").startswith("usage: mcpclient call ")
     assert shown("servers").startswith("# Many servers")
-
-
-def test_a_terminal_gets_a_layout_of_its_width() -> None:
-    """F-SHOW-3, F-SHOW-11: anything else gets the Markdown itself."""
-    assert max(map(len, shown("errors", out=Terminal()).splitlines())) < 80
-    assert "| code | means |" in shown("errors")
 
 
 # The layout of a chapter

@@ -94,13 +94,6 @@ def test_an_answer(typed: str | None, answer: str | None, monkeypatch: pytest.Mo
     assert shown.getvalue() == "zone [UTC]:\n  1. UTC\n  2. CET\n"
 
 
-def test_a_password_is_read_without_showing_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-8"""
-    monkeypatch.setattr("getpass.getpass", lambda prompt, stream: "s3cret")
-    terminal = Terminal(io.StringIO(), io.StringIO())
-    assert ask_for_input(InputSpec("key", password=True), terminal) == "s3cret"
-
-
 @pytest.mark.parametrize(
     ("typed", "need", "kept"),
     [("2", "required", "CET"), ("", "required", None), ("", "optional", "")],

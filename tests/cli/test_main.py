@@ -79,23 +79,6 @@ def test_wrong_usage_exits_with_2(words: list[str], reason: str, capsys: Capture
     assert reason in errors
 
 
-def test_wrong_usage_is_json_too(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["tools", "--json", "--nope"]) == 2
-    out, errors = capsys.readouterr()
-    assert json.loads(out)["error"]["type"] == "UsageError"
-    assert errors == ""
-
-
-def test_no_connection_exits_with_3(capsys: Capture) -> None:
-    """F-SHOW-2, F-STD-7"""
-    assert main(["tools", "--", "no-such-command"]) == 3
-    assert "cannot start 'no-such-command'" in capsys.readouterr().err
-    assert main(["tools", "--json", "--", "no-such-command"]) == 3
-    error = json.loads(capsys.readouterr().out)["error"]
-    assert (error["type"], error["command"]) == ("CommandNotFound", ["no-such-command"])
-
-
 def test_the_last_words_of_a_server_are_shown_once(capsys: Capture) -> None:
     """F-STD-7: live, or with ``--quiet`` in the error."""
     usage = ["--", sys.executable, "-c", "import sys; sys.exit('usage: nonsense')"]

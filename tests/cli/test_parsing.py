@@ -8,43 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient import UsageError
-from mcpclient.cli.command import Command
 from mcpclient.cli.main import main
-from mcpclient.cli.parsing import find_server, only_server, split_after_file, split_at_command
+from mcpclient.cli.parsing import find_server, split_after_file
 from tests.cli.shell.in_shell import in_shell
 
 # The words of a command
-
-PLAIN = Command("plain", read=" ".join)
-EXACT = Command("exact", required=("ONE", "TWO"), read=" ".join)
-OPEN = Command("open", required=("ONE",), more="MORE", read=" ".join)
-
-
-@pytest.mark.parametrize(
-    ("command", "words"), [(PLAIN, []), (EXACT, ["1", "2"]), (OPEN, ["1"]), (OPEN, ["1", "2", "3"])]
-)
-def test_the_right_words_are_read(command: Command, words: list[str]) -> None:
-    """F-SHOW-2"""
-    options = argparse.Namespace(words=words)
-    command.check(options)
-    assert (options.words, options.arguments) == (words, " ".join(words[len(command.required) :]))
-
-
-@pytest.mark.parametrize(
-    ("command", "words", "reason"),
-    [
-        (PLAIN, ["x"], "plain does not take 'x'"),
-        (EXACT, [], "exact needs ONE and TWO"),
-        (EXACT, ["1"], "exact needs TWO"),
-        (EXACT, ["1", "2", "3"], "exact does not take '3'"),
-        (OPEN, [], "open needs ONE"),
-    ],
-)
-def test_other_words_are_refused(command: Command, words: list[str], reason: str) -> None:
-    """F-SHOW-2: a usage error, before anything is started."""
-    with pytest.raises(UsageError, match=reason):
-        command.check(argparse.Namespace(words=words))
 
 
 # Which server is meant
@@ -54,14 +22,6 @@ def given(*words: str, command: list[str] | None = None) -> argparse.Namespace:
     return argparse.Namespace(
         words=list(words), server_command=command, config=None, command="tools"
     )
-
-
-def test_the_command_line_of_the_server_comes_after_two_dashes() -> None:
-    """F-SHOW-1: untouched, further dashes included."""
-    words = ["call", "echo", "--", "npx", "--json", "--", "x"]
-    assert split_at_command(words) == (["call", "echo"], ["npx", "--json", "--", "x"])
-    assert split_at_command(["tools"]) == (["tools"], None)
-    assert split_at_command(["tools", "--"]) == (["tools"], [])
 
 
 @pytest.mark.parametrize(
@@ -92,37 +52,6 @@ def test_a_url_or_a_script_comes_first(server: str) -> None:
     assert (find_server(options).target, options.words) == (server, ["demo://readme", "a=1"])
 
 
-def test_a_command_needs_no_word() -> None:
-    """F-SHOW-1"""
-    options = given("echo", "a=1", command=["npx", "x"])
-    assert (find_server(options).target, options.words) == (["npx", "x"], ["echo", "a=1"])
-
-
-@pytest.mark.parametrize(
-    "words", [[], ["echo"], ["echo", "http://host/mcp"], ["demo://readme"], ["a=x/y.py"], ["{}"]]
-)
-@pytest.mark.usefixtures("nothing_configured")
-def test_without_a_server_it_asks_which(words: list[str]) -> None:
-    """F-SHOW-19"""
-    with pytest.raises(UsageError, match="which server"):
-        find_server(given(*words))
-
-
-def test_where_no_server_is_needed_it_may_be_missing() -> None:
-    """F-SHOW-8"""
-    options = given("echo", "a=1")
-    assert (find_server(options, needed=False).target, options.words) == ("", ["echo", "a=1"])
-    options = given("http://host/mcp", "a")
-    assert (find_server(options, needed=False).target, options.words) == ("http://host/mcp", ["a"])
-
-
-def test_one_server_and_no_other_words() -> None:
-    """F-SHOW-2"""
-    assert only_server(given("http://host/mcp")).target == "http://host/mcp"
-    with pytest.raises(UsageError, match="no other words: 'echo'"):
-        only_server(given("http://host/mcp", "echo"))
-
-
 # Hints, which are lines that run
 
 DEMO = str(Path("mcpclient/testing/demo_server.py").resolve())
@@ -136,15 +65,6 @@ def config(tmp_path: Path) -> str:
     entry = {"command": "python3", "args": [DEMO]}
     path.write_text(json.dumps({"mcpServers": {"demo": entry, "demo.two": entry}}))
     return str(path)
-
-
-@pytest.mark.usefixtures("nothing_configured")
-def test_dashes_that_are_there_are_not_asked_for(capsys: Capture) -> None:
-    """F-SHOW-19: a word before them that is also a program's name is none."""
-    assert main(["call", "echo", "--nope", "--", "python3", DEMO]) == 2
-    said = capsys.readouterr().err
-    assert "unrecognized arguments: --nope" in said
-    assert "Put --" not in said
 
 
 @pytest.mark.parametrize(

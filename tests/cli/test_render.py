@@ -194,26 +194,8 @@ def test_the_bytes_reach_the_terminal() -> None:
     assert base64.b64decode(joined) == PNG
 
 
-@pytest.mark.parametrize(
-    ("data", "way"), [(b"", "iterm"), (b"GIF89a", "kitty"), (PNG, ""), (b"x" * 9_000_000, "iterm")]
-)
-def test_what_is_not_shown(data: bytes, way: str) -> None:
-    """F-SHOW-4"""
-    assert picture(ImageContent(image(data)), way) == ""
-
-
-def test_a_result_shows_its_image_above_the_note() -> None:
-    """F-SHOW-4"""
-    result = CallToolResult({"content": [image(PNG), {"type": "text", "text": "a cat"}]})
-    shown = result_text(result, Style(columns=80, pictures="iterm"))
-    assert shown.startswith("\x1b]1337;")
-    assert shown.endswith("[image, image/png, 5008 bytes]\na cat")
-    assert "\x1b" not in result_text(result, Style(columns=80))
-
-
 # Results, in a pipe and on a terminal
 
-PIPE = Style()
 SCREEN = Style(columns=60)
 
 
@@ -253,23 +235,10 @@ def test_the_tiers_of_a_terminal(value: dict[str, Any], shown: str) -> None:
     assert result_text(result(structuredContent=value), SCREEN) == shown
 
 
-def test_in_a_pipe_the_text_is_whole() -> None:
-    """F-SHOW-4: nothing is taken apart, cut, or left out."""
-    value = {"messages": "one\ntwo"}
-    assert result_text(of(value), PIPE) == json.dumps(value)
-    assert result_text(result(structuredContent=value), PIPE) == json.dumps(value, indent=2)
-
-
 @pytest.mark.parametrize("text", ["plain", "[1, 2]", "{broken", '{"a":' * 2000])
 def test_what_is_no_object_stays(text: str) -> None:
     """F-SHOW-4"""
     assert result_text(result({"type": "text", "text": text}), SCREEN) == text
-
-
-def test_two_blocks_stay_two() -> None:
-    """F-SHOW-4"""
-    blocks = [{"type": "text", "text": '{"a": "b"}'}, {"type": "text", "text": "more"}]
-    assert result_text(result(*blocks), SCREEN) == '{"a": "b"}\nmore'
 
 
 def test_thirteen_pairs_are_too_many_and_long_json_is_cut() -> None:
@@ -278,20 +247,6 @@ def test_thirteen_pairs_are_too_many_and_long_json_is_cut() -> None:
     assert result_text(of(many), SCREEN) == json.dumps(many, indent=2)
     text = result_text(of({"rows": [list(range(300))]}), SCREEN)
     assert text.splitlines()[-1] == "… 106 more lines; --json, or a pipe, has all of it"
-
-
-def test_a_link_where_the_terminal_has_links() -> None:
-    """F-SHOW-4"""
-    text = result_text(of({"message_link": SLACK}), Style(colour=True, columns=80))
-    assert text == f"Sent a message to \x1b]8;;{SLACK}\x1b\\#C0123456789\x1b]8;;\x1b\\"
-
-
-@pytest.mark.parametrize("end", ["\x1b]0;evil\x07", "\x1b\\evil", "\u202e", "é", "\x9c"])
-def test_a_link_that_a_terminal_would_act_upon_is_none(end: str) -> None:
-    """F-SAFE-6: the address of a hyperlink is printable ASCII."""
-    text = result_text(of({"message_link": f"{SLACK}{end}"}), Style(colour=True, columns=80))
-    assert "\x1b]" not in text
-    assert end not in text or end == "é"
 
 
 def test_media_are_saved(tmp_path: Path) -> None:
@@ -359,23 +314,6 @@ def test_no_line_of_a_list_is_wider_than_the_terminal(command: str, columns: int
     lines = seen(command, columns=columns)
     assert all(width_of(line) <= columns for line in lines)
     assert all(word in " ".join(lines).split() for word in ["Search", "all", "the", "pages", "of"])
-
-
-def test_the_first_sentence_is_shown_and_the_rest_on_request() -> None:
-    """F-SHOW-18: with marks for what reads only and what destroys."""
-    assert seen("tools", columns=80) == [
-        "search_everything query limit kind [since] (read-only)",
-        "  Search all the pages of the archive for words. …",
-        "weather (destructive)",
-        "  世界の天気を調べる。 …",
-    ]
-    assert seen("tools", "--long", columns=80)[1:3] == [
-        "  Search all the pages of the archive for words. It takes a while, and may cost",
-        "  money.",
-    ]
-    assert seen("tools", "--long", "weather*", columns=16)[1:] == [
-        *("(destructive)".rjust(17), "  世界の天気を調", "  べる。都市の名", "  前が必要です。")
-    ]
 
 
 @pytest.mark.parametrize("columns", WIDTHS)

@@ -8,7 +8,6 @@ import io
 import logging
 import os
 import sys
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 
 from mcpclient import Progress
 from mcpclient.cli import screen as module
-from mcpclient.cli.layout import Style
 from mcpclient.cli.output import columns_of, is_terminal, write_to
 from mcpclient.cli.screen import LogLines, Screen, ScreenTerminal, StatusLine
 from mcpclient.errors import UsageError
@@ -69,16 +67,6 @@ def test_a_stream_that_is_closed_or_missing_has_no_width_and_says_so() -> None:
             screen.show(content)
 
 
-def test_what_is_written_is_in_the_encoding_of_the_stream() -> None:
-    """What that lacks is written out; bytes go out as they are."""
-    raw = io.BytesIO()
-    stream = io.TextIOWrapper(raw, encoding="ascii", newline="")
-    screen = Screen(stream, io.StringIO(), {})
-    screen.show("grün …")
-    screen.show(b"\x89PNG\r\n\xff")
-    assert raw.getvalue() == b"gr\\xfcn \\u2026\n\x89PNG\r\n\xff"
-
-
 @pytest.mark.parametrize("channel", ["text", "bytes", "errors"])
 def test_a_reader_that_has_gone_is_no_error(channel: str, tmp_path: Path) -> None:
     """``| head`` ends without a traceback, also when Python exits."""
@@ -126,16 +114,6 @@ def test_each_system_says_in_its_way_that_the_reader_has_gone(
         assert write_to(stream, "answer") == (None if is_gone else error.strerror)
 
 
-def test_an_answer_that_cannot_be_written(tmp_path: Path) -> None:
-    """An error like any other, and nothing more where that cannot be shown either."""
-    with (tmp_path / "full").open("w") as file:
-        screen = Screen(Full(file.fileno()), io.StringIO(), {})
-        for _ in range(2):  # also when the failure itself is to be shown there
-            with pytest.raises(UsageError, match="to stdout: No space left on device"):
-                screen.show("answer")
-        Screen(io.StringIO(), Full(file.fileno()), {}).say("anything")
-
-
 # Answers and everything else
 
 
@@ -177,12 +155,6 @@ def test_colour_on_a_terminal_that_wants_it(
     assert screen.style.colour is screen.error_style.colour is colour
     assert screen.is_terminal
     assert screen.style.columns is not None
-
-
-def test_a_file_gets_neither_colour_nor_cut_lines() -> None:
-    screen = Screen(io.StringIO(), io.StringIO(), {})
-    assert screen.style == screen.error_style == Style(colour=False, columns=None)
-    assert not screen.is_terminal
 
 
 # The line that shows that a call goes on: only on a terminal, only for long calls
@@ -238,21 +210,6 @@ def test_known_totals_make_a_bar_and_others_a_number(
     assert drawn(0.55, {"progress": 2}, report)[0].strip() == f"| 0 s {shown}"
 
 
-def test_a_message_takes_one_line_and_its_beginning_is_looked_at() -> None:
-    """Or each turn would take seconds of a message of megabytes."""
-    half = {"progress": 3, "total": 6, "message": "half\x1b"}
-    assert drawn(0.55, half)[0] == "| 0 s [############............] 3/6 half\\x1b"
-    long = {"progress": 1, "message": "x" * 99}
-    assert drawn(0.55, long, columns=20)[0] == "| 0 s 1 xxxxxxxxxx…"
-    megabytes = {"progress": 1, "message": "ж" * 2_000_000}
-    tracemalloc.start()
-    line = drawn(0.55, megabytes)[0]
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert line == "| 0 s 1 " + "ж" * 70 + "…"
-    assert peak < 1_000_000
-
-
 @pytest.mark.virtual_time
 async def test_other_output_erases_it_and_a_shorter_line_covers_the_longer_one(
     monkeypatch: pytest.MonkeyPatch,
@@ -272,14 +229,3 @@ async def test_other_output_erases_it_and_a_shorter_line_covers_the_longer_one(
     assert second == "/ 1 s 2 short".ljust(len(first))
     assert (erased.strip(), other) == ("", "other\n")
     assert again == "- 1 s 2 short"
-
-
-@pytest.mark.virtual_time
-async def test_what_the_encoding_lacks_is_drawn_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "columns_of", lambda _: 80)
-    stream = io.TextIOWrapper(io.BytesIO(), "ascii")
-    async with StatusLine(stream) as line:
-        line.update(Progress({"progress": 1, "message": "für"}))
-        await asyncio.sleep(0.55)
-    stream.seek(0)
-    assert stream.read().strip() == r"| 0 s 1 f\xfcr"

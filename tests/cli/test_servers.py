@@ -192,18 +192,6 @@ def test_a_file_that_cannot_be_looked_at(capsys: Capture) -> None:
     assert "no file 'bad/x.json'" in run(capsys, "tools", "a", "--config", "bad/x.json", code=2)[1]
 
 
-@pytest.mark.parametrize("command", ["shell", "inspect", "lock"])
-def test_a_file_without_a_server_that_could_be_used(command: str, capsys: Capture) -> None:
-    """F-MANY-7: why it has none, with line and column."""
-    Path("bad.json").write_text('{"mcpServers": {\n  "a": {"command": x}}}')
-    _, errors = run(capsys, command, "--config", "bad.json", code=2)
-    assert "no server is configured" in errors
-    assert "it is not JSON" in run(capsys, "tools", "maker/a", "--config", "bad.json", code=2)[1]
-    assert (
-        "bad.json:2: error: it is not JSON: 'x' stands where a value should (column 20)" in errors
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "times"), [(["tools", "demo"], 1), (["doctor", "demo"], 0), (["ping", "demo"], 1)]
 )

@@ -23,7 +23,6 @@ META = {
 }
 PROMPT = Prompt({"name": "p"})
 UI = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html;profile=mcp-app"]}}
-UI_META = {"ui": {"resourceUri": "ui://weather/view.html", "visibility": ["model", "app"]}}
 
 ALL: dict[str, Any] = {
     **{"tools": {}, "resources": {}, "prompts": {}},
@@ -31,47 +30,6 @@ ALL: dict[str, Any] = {
 }
 
 both_eras = pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-
-
-@both_eras
-async def test_metadata_travels_with_every_request(version: str) -> None:
-    """F-API-22: trace context, related task, and whatever else the caller adds."""
-    answers: dict[str, Any] = {
-        "tools/list": {"tools": []},
-        "tools/call": {"content": []},
-        "resources/list": {"resources": []},
-        "resources/templates/list": {"resourceTemplates": []},
-        "resources/read": {"contents": []},
-        "prompts/list": {"prompts": []},
-        "prompts/get": {"messages": []},
-        "completion/complete": {"completion": {"values": []}},
-        "vendor/thing": {},
-    }
-    server = ScriptedServer(answers, version=version)
-    async with server.client() as client:
-        await client.list_tools(meta=META)
-        await client.call_tool("t", meta=META)
-        await client.list_resources(meta=META)
-        await client.list_resource_templates(meta=META)
-        await client.read_resource("file:///x", meta=META)
-        await client.list_prompts(meta=META)
-        await client.get_prompt("p", meta=META)
-        await client.complete(PROMPT, "a", "", meta=META)
-        await client.request("vendor/thing", meta=META)
-    for method in answers:
-        (params,) = server.sent(method)
-        meta = params.pop("_meta")
-        assert {key: meta[key] for key in META} == META, method
-    beside = {method: server.sent(method)[0] for method in answers if server.sent(method)[0]}
-    assert beside == {
-        "tools/call": {"name": "t", "arguments": {}},
-        "resources/read": {"uri": "file:///x"},
-        "prompts/get": {"name": "p"},
-        "completion/complete": {
-            "ref": {"type": "ref/prompt", "name": "p"},
-            "argument": {"name": "a", "value": ""},
-        },
-    }
 
 
 @pytest.mark.parametrize(
@@ -136,22 +94,3 @@ def test_an_extension_without_a_proper_name() -> None:
     """F-API-16"""
     with pytest.raises(UsageError, match="an extension is named"):
         ScriptedServer().client(extensions={"ui": {}})
-
-
-@both_eras
-async def test_metadata_of_the_server_s_passes_through(version: str) -> None:
-    """F-API-16: what apps need of tools, resources and results is there, untouched."""
-    answers: dict[str, Any] = {
-        "tools/list": {"tools": [{"name": "t", "inputSchema": {}, "_meta": UI_META}]},
-        "tools/call": {"content": [], "_meta": UI_META},
-        "resources/read": {
-            "contents": [{"uri": "ui://weather/view.html", "text": "<p>", "_meta": UI_META}]
-        },
-    }
-    server = ScriptedServer(answers, version=version)
-    async with server.client(extensions=UI) as client:
-        (tool,) = await client.list_tools()
-        assert tool.meta == UI_META
-        assert (await client.call_tool("t")).meta == UI_META
-        (part,) = (await client.read_resource("ui://weather/view.html")).contents
-        assert part.meta == UI_META and part.text == "<p>"

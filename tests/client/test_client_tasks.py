@@ -11,13 +11,9 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.errors import ClientClosed, ProtocolViolation, UsageError
-from mcpclient.protocol.tasks import Task
-from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
+from tests.client.scripted_server import turns
 from tests.client.task_servers import (
-    CORE_TASKS,
     DONE,
-    OPTIONAL,
-    WITH_EXTENSION,
     handshake_server,
     stateless_server,
 )
@@ -56,60 +52,6 @@ async def test_progress_goes_on_for_as_long_as_the_task() -> None:
     assert heard == [0, 1, 2]
 
 
-async def test_the_server_may_tell_of_changes_before_it_is_asked() -> None:
-    """F-API-13: notifications/tasks/status is used where it comes, for whoever waits."""
-    server = handshake_server()
-    async with server.client() as client:
-        task = await client.call_tool_task("slow")
-        waits = [asyncio.ensure_future(client.await_task(task)) for _ in range(2)]
-        await asyncio.sleep(0.5)
-        server.notify("notifications/tasks/status", taskId="t1", status="completed")
-        server.notify("notifications/tasks/status", taskId="t2", status="failed")
-        for wait in waits:
-            assert (await wait).text == "done"
-        assert asyncio.get_running_loop().time() == 0.5
-    assert server.sent("tasks/get") == []
-
-
-@pytest.mark.parametrize("make", [handshake_server, stateless_server])
-async def test_a_task_can_be_cancelled(make: Any) -> None:
-    """F-API-13: tasks/cancel, by task or id, from any client."""
-    server = make()
-    async with server.client(tasks=True) as client:
-        await client.cancel_task("t1")
-        await client.cancel_task(Task({"taskId": "t2"}))
-    assert [params["taskId"] for params in server.sent("tasks/cancel")] == ["t1", "t2"]
-
-
-@pytest.mark.parametrize("make", [handshake_server, stateless_server])
-async def test_headers_go_with_every_request_about_a_task(make: Any) -> None:
-    """F-HTTP-1: who has credentials for a single call needs them to come back to it."""
-    server, mine = make(), {"Authorization": "Bearer mine"}
-    async with server.client(tasks=True) as client:
-        task = await client.call_tool_task("slow", headers=mine)
-        for ask in (client.get_task, client.await_task, client.cancel_task):
-            await ask(task, headers=mine)
-            sent = {name: each for name, each in server.headers.items() if "/" in name[:6]}
-            assert all(headers == mine for headers in sent.values())
-            server.headers.clear()
-    assert {"tools/call", "tasks/get", "tasks/cancel"} <= {
-        message.get("method") for message in server.received
-    }
-
-
-async def test_results_of_tasks_are_checked_like_those_of_calls() -> None:
-    """F-API-17: against the output schema of a tool that was listed."""
-    server = handshake_server()
-    schema = {"type": "object", "required": ["answer"]}
-    server.answers["tools/list"] = {"tools": [{"name": "slow", "outputSchema": schema, **OPTIONAL}]}
-    async with server.client() as client:
-        await client.list_tools()
-        task = await client.call_tool_task("slow")
-        assert task.tool == "slow"
-        assert (await client.await_task(task)).warnings
-        assert not (await client.await_task(task.id)).warnings
-
-
 async def test_what_is_remembered_of_tasks_is_bounded() -> None:
     """F-API-13: a program that starts tasks and never comes back does not grow."""
     server = handshake_server()
@@ -144,15 +86,6 @@ def test_a_call_that_is_given_up_as_the_client_is_closed() -> None:
     assert warned == []
 
 
-@pytest.mark.parametrize("make", [handshake_server, stateless_server])
-async def test_nothing_is_remembered_of_a_task_that_is_over(make: Any) -> None:
-    """F-API-13"""
-    server = make()
-    async with server.client(tasks=True) as client:
-        await client.await_task(await client.call_tool_task("slow"))
-        assert client._tasks._inputs == {}
-
-
 @pytest.mark.parametrize("wait", [False, True])
 async def test_the_state_of_another_task_is_a_violation(wait: bool) -> None:
     """F-API-13: whoever asked for t1 is not told what became of t2."""
@@ -179,25 +112,6 @@ async def test_the_result_of_a_task_is_no_task(make: Any) -> None:
 
 
 # What both designs of tasks share: the capabilities that they look at
-
-
-@pytest.mark.parametrize(
-    ("version", "capabilities", "missing"),
-    [
-        (HANDSHAKE, CORE_TASKS, "tasks.requests.tools.call"),
-        ("2026-07-28", WITH_EXTENSION, "extensions.io.modelcontextprotocol/tasks"),
-    ],
-)
-async def test_a_capability_that_is_missing_is_named(
-    version: str, capabilities: dict[str, Any], missing: str
-) -> None:
-    """F-API-13: before anything is sent."""
-    server = ScriptedServer(version=version, capabilities=capabilities)
-    async with server.client(tasks=True) as client:
-        client._tasks.check_call("echo", None)
-    async with ScriptedServer(version=version).client(tasks=True) as client:
-        with pytest.raises(UsageError, match=f"does not declare the capability {missing}"):
-            client._tasks.check_call("echo", None)
 
 
 async def test_before_there_is_a_connection_no_capability_is_missing() -> None:

@@ -9,18 +9,14 @@ from typing import Any
 
 import pytest
 
-from mcpclient import OAuth, Policy, ServerConfig, connect, load_config
+from mcpclient import OAuth, connect, load_config
 from mcpclient.client.configured import client_arguments
 from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.targets import route_to
 from mcpclient.errors import UsageError
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.fleet import configured_servers
-from mcpclient.transports.base import Transport
-from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.stdio import StdioTransport
-from mcpclient.transports.streamable_http import StreamableHttpTransport
-from mcpclient.transports.websocket import WebSocketTransport
 
 
 def route(config: Any, **given: Any) -> Route:
@@ -34,40 +30,6 @@ def command_of(target: Any, **fields: Any) -> list[str]:
     return list(transport.command)
 
 
-@pytest.mark.parametrize(
-    ("config", "command"),
-    [
-        ({"command": "npx", "args": ["-y", 5]}, ["npx", "-y", "5"]),
-        ({"command": "npx", "args": None}, ["npx"]),
-        ({"command": ["npx", "-y"], "type": "local"}, ["npx", "-y"]),
-        ({"mcpServers": {"one": {"command": "npx"}}}, ["npx"]),
-        ({"command": "npx", "type": "stdio"}, ["npx"]),
-    ],
-)
-def test_configured_commands(config: dict[str, Any], command: list[str]) -> None:
-    """F-API-1, F-MANY-7: entries as configuration files have them."""
-    assert command_of(config) == command
-
-
-@pytest.mark.parametrize(
-    ("config", "kind"),
-    [
-        ({"url": "http://h/"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "http", "headers": {"X": "1"}}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamable-http"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamable_http"}, StreamableHttpTransport),
-        ({"url": "http://h/", "type": "streamableHttp"}, StreamableHttpTransport),
-        ({"url": "http://h/", "transport": "sse"}, LegacySseTransport),
-        ({"url": "http://h/", "type": "remote", "headers": None}, StreamableHttpTransport),
-        ({"url": "ws://h/", "type": "ws"}, WebSocketTransport),
-        ({"url": "ws://h/", "type": "websocket"}, WebSocketTransport),
-    ],
-)
-def test_configured_urls(config: dict[str, Any], kind: type[Transport]) -> None:
-    """F-API-1, F-MANY-7: the names of transports that are in use."""
-    assert isinstance(route(config).open(), kind)
-
-
 def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-HTTP-1, F-MANY-7: what the caller gives goes before what the file says."""
     given: list[Any] = []
@@ -79,17 +41,6 @@ def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     route(config).open()
     route(config, headers={"X": "caller"}).open()
     assert given == [{"X": "file"}, {"X": "caller"}]
-
-
-def test_environment_and_folder_of_a_configuration() -> None:
-    """F-STD-1: what the caller gives goes before what the file says."""
-    config = {"command": "npx", "env": {"A": "file"}, "cwd": "/from-file"}
-    assert "/from-file" in str(route(config).key)
-    assert "/from-caller" in str(route(config, cwd="/from-caller").key)
-    for name in ("env", "environment"):
-        config = {"command": "npx", name: {"A": "file"}}
-        assert vars(route(config).open())["_env"] == {"A": "file"}
-        assert vars(route(config, env={"A": "caller"}).open())["_env"] == {"A": "caller"}
 
 
 @pytest.mark.parametrize(
@@ -174,17 +125,6 @@ def test_what_an_entry_says_reaches_its_client(monkeypatch: pytest.MonkeyPatch) 
     assert options["auth"] == OAuth(client_id="c", scopes=("a",))
     _, options = client_arguments({"command": "npx", "sandbox": True, "trusted": True}, {})
     assert options["sandbox"] is not None and options["trusted"] is True
-
-
-def test_a_policy_judges_a_mapping_with_the_values_of_its_variables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """F-MANY-9: what is judged is what is connected to."""
-    monkeypatch.setenv("CONFIGURED_HOST", "evil.example")
-    policy = Policy(deny=["url:https://evil.example/*"])
-    entry = {"url": "https://${CONFIGURED_HOST}/mcp"}
-    assert not policy.judge(ServerConfig("a", target=entry)).allowed
-    assert configured_servers({"a": entry}, Gate(policy))["a"].state == "denied"
 
 
 def test_paths_and_tuples_of_a_program(tmp_path: Path) -> None:

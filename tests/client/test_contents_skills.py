@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 from collections.abc import Mapping
@@ -11,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcpclient import Skill
-from mcpclient.errors import CallTimeout, ProtocolViolation, SkillVerificationError, UsageError
-from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
+from mcpclient.errors import ProtocolViolation, SkillVerificationError, UsageError
+from tests.client.scripted_server import STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
@@ -62,79 +61,12 @@ def serving(answers: Mapping[str, Any] | None = None, version: str = STATELESS) 
 SKILL = Skill(ENTRY)
 
 
-@pytest.mark.parametrize(
-    ("method", "ask"),
-    [
-        ("skills/list", lambda client, **more: client.list_skills(**more)),
-        ("skills/get", lambda client, **more: client.get_skill(URI, **more)),
-        ("skills/get", lambda client, **more: client.read_skill(URI, **more)),
-        ("resources/read", lambda client, **more: client.read_skill(SKILL, **more)),
-        (
-            "resources/read",
-            lambda client, **more: client.read_skill_file(SKILL, "logo.png", **more),
-        ),
-    ],
-)
-async def test_each_request_has_the_limit_and_the_metadata_it_was_given(
-    method: str, ask: Any
-) -> None:
-    """F-API-7, F-API-22"""
-    server = serving({method: lambda params: None})
-    async with server.client() as client:
-        with pytest.raises(CallTimeout):
-            await ask(client, timeout=3, meta={"k": 1})
-        assert asyncio.get_running_loop().time() == 3
-    assert server.sent(method)[-1]["_meta"]["k"] == 1
-
-
-@pytest.mark.parametrize("version", [HANDSHAKE, STATELESS])
-async def test_listing_and_loading(version: str) -> None:
-    """F-API-16: nothing is read before it is asked for."""
-    server = serving(version=version)
-    async with server.client() as client:
-        (skill,) = await client.list_skills(meta={"k": 1})
-        assert (skill.name, skill.description) == ("pdf", "PDFs")
-        assert server.sent("skills/list")[0]["_meta"]["k"] == 1
-        assert not server.sent("resources/read")
-        loaded = await client.read_skill(skill)
-        assert loaded.body == "See [forms](ref/FORMS.md).\n"
-        assert [params["uri"] for params in server.sent("resources/read")] == [URI]
-        assert (await client.read_skill_file(loaded, "ref/FORMS.md")).text == "forms"
-        assert (await client.read_skill_file(skill, "logo.png")).data == b"\x89PNG\xff"
-        assert not server.sent("skills/get")
-
-
-async def test_a_skill_that_is_not_listed() -> None:
-    """F-API-16: a URI is enough; the entry is fetched, and verified against."""
-    server = serving({"skills/list": {"skills": []}})
-    async with server.client() as client:
-        assert await client.list_skills() == []
-        loaded = await client.read_skill(URI)
-        assert loaded.skill == Skill(ENTRY)
-        assert server.sent("skills/get")[0]["uri"] == URI
-
-
 @pytest.mark.parametrize("answer", [{}, {"skill": []}, {"skill": {**ENTRY, "uri": "skill://x"}}])
 async def test_an_entry_of_something_else(answer: dict[str, Any]) -> None:
     """F-API-16"""
     async with serving({"skills/get": answer}).client() as client:
         with pytest.raises(ProtocolViolation, match="without the entry"):
             await client.get_skill(URI)
-
-
-@pytest.mark.parametrize(
-    ("text", "check"), [(FILES[URI] + b"!", "size"), (FILES[URI].replace(b"See", b"Run"), "digest")]
-)
-async def test_tampering(text: bytes, check: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-API-16: an error of its own kind; nothing more is read."""
-    monkeypatch.setitem(FILES, URI, text)
-    server = serving()
-    async with server.client() as client:
-        (skill,) = await client.list_skills()
-        with pytest.raises(SkillVerificationError) as caught:
-            await client.read_skill(skill)
-        assert (caught.value.uri, caught.value.check) == (URI, check)
-        assert len(server.sent("resources/read")) == 1
 
 
 async def test_other_files_are_verified(monkeypatch: pytest.MonkeyPatch) -> None:

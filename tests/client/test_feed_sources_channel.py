@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.errors import ConnectionLost, HttpError, McpError
-from mcpclient.protocol.listen import EventsMissed, ToolsChanged
+from mcpclient.protocol.listen import ToolsChanged
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
@@ -110,32 +110,6 @@ async def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_
             assert isinstance(await first.__anext__(), ToolsChanged)
 
 
-async def test_a_session_that_is_gone_with_the_channel_is_begun_anew() -> None:
-    """F-API-14, F-HTTP-6: as after any other loss; nobody need make a call."""
-    tuner = Tuner("cut", 404, "open")
-    async with tuned_to(tuner) as client, client.listen(tools=True) as subscription:
-        tuner.session = "two"
-        assert isinstance(await subscription.__anext__(), EventsMissed)
-        assert 2 <= asyncio.get_running_loop().time() <= 3
-        assert tuner.channel is not None
-        tuner.channel.event(CHANGED)
-        assert isinstance(await subscription.__anext__(), ToolsChanged)
-    assert tuner.server.received_methods().count("initialize") == 2
-
-
-async def test_a_new_session_is_good_news() -> None:
-    """F-API-14: whoever has not yet been told of the loss need not be any more."""
-    tuner = Tuner("cut", 405, "open")
-    async with tuned_to(tuner) as client, client.listen(tools=True) as subscription:
-        await asyncio.sleep(10)
-        tuner.session = "two"
-        await client.ping()
-        assert isinstance(await subscription.__anext__(), EventsMissed)
-        assert tuner.channel is not None
-        tuner.channel.event(CHANGED)
-        assert isinstance(await subscription.__anext__(), ToolsChanged)
-
-
 async def test_a_server_without_a_channel_tells_with_its_answers() -> None:
     """F-API-14, F-HTTP-4: which is no loss, so there is nothing to be told."""
     tuner = Tuner(405)
@@ -148,18 +122,3 @@ async def test_a_server_without_a_channel_tells_with_its_answers() -> None:
         await change_tools(client)
         assert isinstance(await news, ToolsChanged)
     assert (tuner.asked, errors) == (1, [])
-
-
-async def test_a_held_subscription_outlives_the_channel() -> None:
-    """F-API-4, F-API-14: nobody waits for its events, and the next session hears of it, too."""
-    tuner = Tuner("cut", 405, "open")
-    tuner.server.answers["resources/subscribe"] = {}
-    tuner.server.answers["resources/unsubscribe"] = {}
-    async with tuned_to(tuner) as client:
-        await client.subscribe_resource("file:///a")
-        await asyncio.sleep(60)
-        tuner.session = "two"
-        await client.ping()
-        await asyncio.sleep(1)
-        await client.unsubscribe_resource("file:///a")
-    assert len(tuner.server.messages("resources/subscribe")) == 2

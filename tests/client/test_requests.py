@@ -9,24 +9,11 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.client.connection import call_recovery
 from mcpclient.client.listed_tools import checked_arguments
 from tests.client.inside import Server
 from tests.client.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
-
-RESULT = {"answer": 42}
-
-
-async def test_any_request_and_notification_can_be_sent() -> None:
-    """F-WIRE-8: results come as the server sent them."""
-    server = Server(vendor_ask=RESULT)
-    async with server.client() as client:
-        assert await client.request("vendor/ask", {"a": 1}, fresh=True) == RESULT
-        await client.notify("vendor/note", {"b": 2})
-        await client.request("vendor/ask", meta={"c": 3})
-        assert server.sent("vendor/note") == [{"b": 2}]
 
 
 def pages(seconds: float, human: Any = None) -> Any:
@@ -70,46 +57,6 @@ async def test_a_silent_page_is_told_apart_from_a_long_list() -> None:
         assert (caught.value.seconds, caught.value.limit) == (2, "idle")
 
 
-async def test_the_limit_of_a_list_passes_between_two_pages(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """F-API-7: then the next one is not asked for."""
-    server = ScriptedServer({"tools/list": pages(1)})
-    async with server.client(max_timeout=10) as client:
-        clock = iter([0.0, 0.0, 10.0])
-        monkeypatch.setattr(call_recovery, "counted_time", lambda connection: next(clock))
-        with pytest.raises(mcpclient.CallTimeout, match=r"within 10 s \(max_timeout\)"):
-            await client.list_tools()
-        assert len(server.sent("tools/list")) == 1
-
-
-async def test_the_limit_of_a_list_does_not_run_while_a_human_is_asked() -> None:
-    """F-API-7"""
-
-    async def human() -> None:
-        await server.ask("q", "sampling/createMessage", messages=[], maxTokens=1)
-
-    async def model(request: Any) -> str:
-        await asyncio.sleep(100)
-        return "yes"
-
-    server = ScriptedServer({"tools/list": pages(0.5, human)}, version="2025-11-25")
-    async with server.client(max_timeout=6, sampling=model) as client:
-        assert len(await client.list_tools()) == 10
-
-
-@pytest.mark.real_time
-async def test_another_event_loop_may_ask() -> None:
-    """F-LIFE-5: the work is done where the client lives."""
-
-    async def ask(client: mcpclient.Client) -> Any:
-        await client.notify("notifications/vendor")
-        return await client.request("vendor/ask")
-
-    async with Server(vendor_ask=RESULT).client() as client:
-        assert await asyncio.to_thread(asyncio.run, ask(client)) == RESULT
-
-
 def test_a_loop_that_has_ended_is_named() -> None:
     """F-LIFE-5: instead of waiting for ever."""
     home = asyncio.new_event_loop()
@@ -118,12 +65,6 @@ def test_a_loop_that_has_ended_is_named() -> None:
         asyncio.run(client.request("vendor/ask"))
     home.run_until_complete(client.close())
     home.close()
-
-
-async def test_headers_of_one_call_need_no_transport_that_has_them() -> None:
-    """F-HTTP-1: where there are no headers they are not sent."""
-    async with Server(vendor_ask=RESULT).client() as client:
-        assert await client.request("vendor/ask", headers={"X-A": "1"}) == RESULT
 
 
 @pytest.mark.parametrize(

@@ -24,20 +24,6 @@ def server() -> ScriptedServer:
     return ScriptedServer(answers, version=HANDSHAKE, capabilities=CAPABILITIES)
 
 
-async def test_a_task_is_made_inside_the_hooks() -> None:
-    """F-API-23: an approval of calls approves calls that become tasks."""
-    seen: list[Call] = []
-
-    async def note(call: Call, proceed: Proceed) -> CallToolResult:
-        seen.append(call)
-        return await proceed(call)
-
-    async with server().client(around=[note]) as client:
-        task = await client.call_tool_task("slow", {"a": 1}, around=[note])
-        assert task.id == "7"
-    assert [(call.name, call.arguments) for call in seen] == [("slow", {"a": 1})] * 2
-
-
 async def test_a_refused_task_is_over() -> None:
     """F-API-23: its result is the refusal, as a server's that answers at once."""
 

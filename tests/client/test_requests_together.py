@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from tests.client.inside import VERSIONS, Server, use
-from tests.support.virtual_time import run
+from tests.client.inside import VERSIONS, Server
 
 pytestmark = pytest.mark.virtual_time
 
@@ -44,32 +43,6 @@ async def test_outcomes_come_in_the_order_of_the_calls(version: str, options: An
         assert [params["name"] for _, params in server.asked] == [name for name, _ in CALLS]
         assert await client.call_tools([]) == []
         assert told(await client.call_tools([("a", None)])) == ["a"]
-
-
-@pytest.mark.parametrize("options", [{}, {"around": [lambda call, proceed: proceed(call)]}])
-async def test_a_failing_tool_is_an_error_where_that_is_asked_for(options: Any) -> None:
-    async with Server(tools_call=answer).client() as client:
-        outcomes = await client.call_tools(CALLS[1:3], raise_on_error=True, **options)
-        assert told(outcomes) == ["b1", "ToolError"]
-
-
-@pytest.mark.parametrize("given_to", ["the client", "the calls"])
-def test_hooks_stand_around_each_call(given_to: str) -> None:
-    """F-API-23: approval and telemetry miss none of them."""
-    seen: list[str] = []
-
-    async def around(call: mcpclient.Call, proceed: Any) -> Any:
-        seen.append(call.name)
-        return mcpclient.refusal("no") if call.name == "b" else await proceed(call)
-
-    async def work(client: mcpclient.Client) -> None:
-        outcomes = await client.call_tools(CALLS, **options)
-        assert told(outcomes) == ["a0", "no", "bad2", "PeerError", "c4"]
-        assert seen == [name for name, _ in CALLS]
-
-    hooks: dict[str, Any] = {"around": [around]}
-    options, client_options = (hooks, {}) if given_to == "the calls" else ({}, hooks)
-    use(Server(tools_call=answer), work, **client_options)
 
 
 async def test_no_option_is_ignored() -> None:
@@ -120,29 +93,6 @@ async def test_a_tool_that_is_a_task_is_called_as_one() -> None:
         outcomes = await client.call_tools([("slow", {}), ("quick", {})])
         assert asked == {"slow": True, "quick": False}
         assert told(outcomes)[1] == ""
-
-
-def test_calls_share_one_task() -> None:
-    """Calls that need nothing but a request each take no task each."""
-
-    async def tasks_for(*, together: bool) -> int:
-        made = 0
-
-        def count(loop: Any, work: Any, **more: Any) -> asyncio.Task[Any]:
-            nonlocal made
-            made += 1
-            return asyncio.Task(work, loop=loop, **more)
-
-        async with connected() as client:
-            asyncio.get_running_loop().set_task_factory(count)
-            if together:
-                await client.call_tools([("a", {})] * 20)
-            else:
-                await asyncio.gather(*(client.call_tool("a") for _ in range(20)))
-            asyncio.get_running_loop().set_task_factory(None)
-            return made
-
-    assert run(tasks_for(together=False)) - run(tasks_for(together=True)) == 20
 
 
 @pytest.mark.real_time

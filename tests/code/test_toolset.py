@@ -229,16 +229,6 @@ async def test_a_user_who_refuses_in_the_middle() -> None:
     assert member.calls == ["one", "one"]
 
 
-async def test_a_run_that_is_refused() -> None:
-    """F-CODE-1: nothing is started."""
-    async with connect_all({"a": Member("one")}) as manager:
-        box = manager.toolbox("openai_responses", code=CodeMode(), approve=lambda *_: False)
-        said = "run_python was not called: the user did not allow it"
-        assert await run_python(box, "1") == PREFIX + said
-        (said,) = texts(await box.run(response(call("run_python", '{"code": 1}'))))
-        assert said.startswith(PREFIX)
-
-
 async def test_filters_hooks_and_options_hold() -> None:
     """F-CODE-1: as for a call that the model makes itself."""
     seen: list[tuple[str, str, Any]] = []

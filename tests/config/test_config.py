@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.config import Config, Problem, ServerConfig
+from mcpclient.config.config import Config, ServerConfig
 from mcpclient.config.policy.policy import Policy
 from mcpclient.errors import UsageError
 from mcpclient.gate.gate import Gate
@@ -22,51 +22,6 @@ def test_an_explanation_is_found_by_name() -> None:
 def test_a_new_configuration_is_empty() -> None:
     config = Config()
     assert (config.servers, config.problems, config.sources) == ({}, [], [])
-
-
-def test_a_problem_says_where_and_what_to_do() -> None:
-    """F-MANY-7: file, line, server, field, hint."""
-    problem = Problem("warning", "is odd", "/p/.mcp.json", 3, "github", "env.A", "write it so")
-    assert str(problem) == "/p/.mcp.json:3: warning: github.env.A: is odd (write it so)"
-    assert str(Problem("error", "is not JSON", "/p/.mcp.json")) == (
-        "/p/.mcp.json: error: is not JSON"
-    )
-
-
-RAW = {"command": "npx", "args": ["-y", "a"], "env": {"A": "${A}", "B": "b"}, "cwd": "x"}
-
-
-def written(raw: Any, **fields: Any) -> str:
-    return ServerConfig("a", raw=raw, **fields).fingerprint()
-
-
-def test_neither_space_nor_order_changes_the_fingerprint() -> None:
-    """F-MANY-7: it covers the entry as written."""
-    swapped = {key: RAW[key] for key in reversed(RAW)}
-    assert written(RAW) == written(swapped, target=["other"], options={"env": {"A": "value"}})
-    assert len(written(RAW)) == 64
-
-
-def test_everything_else_changes_the_fingerprint() -> None:
-    others = [
-        {**RAW, "args": ["a", "-y"]},
-        {**RAW, "args": ["-y a"]},
-        {**RAW, "env": {"A": "${A}"}},
-        {**RAW, "env": {"A": "${A}", "B": 1}},
-        {**RAW, "cwd": "y"},
-        {**RAW, "envFile": ".env"},
-        {**RAW, "headers": {}},
-    ]
-    assert len({written(raw) for raw in [RAW, *others]}) == len(others) + 1
-
-
-def test_a_server_made_in_code_is_known_by_target_and_options() -> None:
-    """F-MANY-6: same name and configuration."""
-    one = ServerConfig("a", target=["npx", "b"], options={"env": {"A": "b"}})
-    same = ServerConfig("a", target=("npx", "b"), options={"env": {"A": "b"}})
-    other = ServerConfig("a", target=["npx", "b"], options={"env": {"A": "c"}})
-    assert one.fingerprint() == same.fingerprint() != other.fingerprint()
-    assert ServerConfig("a", target=object()).fingerprint()  # type: ignore[arg-type]
 
 
 def test_no_value_is_shown() -> None:

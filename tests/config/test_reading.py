@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,19 +27,6 @@ has_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib"
 JSON = b'\xef\xbb\xbf{ // comment\r\n"a": [1,\n {"b": 2}],\n"a": [\n{"c": 1, "c": 2}]}'
 
 
-def test_the_lines_of_json() -> None:
-    """F-MANY-7"""
-    found = read_document(JSON, "x.json")
-    assert found.value == {"a": [{"c": 2}]}
-    assert found.line(["a"]) == 4
-    assert found.line(["a", 0]) == 5
-    assert found.line(["a", 0, "c", "d"]) == 5
-    assert found.line(["a", 7]) == 4
-    assert found.line(["b"]) is None
-    assert list(repeated_keys(found.value)) == [("a",), ("a", 0, "c")]
-    assert found.line(("a", 0, "c")) == 5
-
-
 @has_toml
 def test_the_lines_of_toml() -> None:
     found = read_document(b'a = 1\n[servers.x]\ncommand = "y"\n', ".codex/config.toml")
@@ -48,13 +34,6 @@ def test_the_lines_of_toml() -> None:
     assert found.line(["servers", "x", "command"]) == 3
     assert found.line(["servers", "z"]) == 2
     assert list(repeated_keys(found.value)) == []
-
-
-def test_yaml() -> None:
-    text = b"---\nname: x\nmcpServers:\n  - name: a\n    args:\n      - b\n"
-    found = read_document(text, "x.yaml")
-    assert found.value == {"name": "x", "mcpServers": [{"name": "a", "args": ["b"]}]}
-    assert found.line(["mcpServers", 0, "args"]) == 5
 
 
 BROKEN = [
@@ -150,16 +129,6 @@ def test_entries_and_what_stands_beside_them(tmp_path: Path) -> None:
     assert (problem.line, problem.server, problem.field) == (9, "a", "command")
 
 
-def test_a_list_of_entries_with_names(tmp_path: Path) -> None:
-    file, problems = read(
-        tmp_path / ".continue" / "mcpServers" / "x.yaml",
-        "name: x\nmcpServers:\n  - name: a\n    command: x\n  - command: y\n",
-    )
-    assert file is not None
-    assert [server.name for server in file.servers] == ["a"]
-    assert [problem.message for problem in problems] == ["a server needs a name in one line"]
-
-
 def test_what_an_application_has_inside_is_no_server(tmp_path: Path) -> None:
     """F-MANY-7: Goose's file holds its own extensions beside the servers."""
     file, problems = read(
@@ -186,28 +155,6 @@ def test_the_settings_of_gemini_and_opencode(tmp_path: Path) -> None:
     )
     assert opencode is not None
     assert opencode.tool_switches == ("a_*",)
-
-
-def test_the_servers_of_one_project(tmp_path: Path) -> None:
-    path = tmp_path / ".claude.json"
-    content = {"mcpServers": {"u": ENTRY}, "projects": {"/p": {"mcpServers": {"l": ENTRY}}}}
-    file, _ = read(path, content, "/p")
-    assert file is not None
-    assert [server.path for server in file.servers] == [("projects", "/p", "mcpServers", "l")]
-    assert read(path, None, "/q") == (None, [])
-
-
-SILENT: dict[str, tuple[str, Any]] = {
-    "settings without servers": (".claude.json", {"theme": "dark"}),
-    "a manifest that names a file": (".claude-plugin/plugin.json", {"mcpServers": "./x.json"}),
-    "VS Code's own keys": (".vscode/mcp.json", {"servers": {"a": ENTRY}, "version": 1}),
-}
-
-
-@pytest.mark.parametrize(("name", "content"), SILENT.values(), ids=SILENT)
-def test_what_is_no_fault(name: str, content: Any, tmp_path: Path) -> None:
-    """F-MANY-7: a file with other settings and no servers is no fault."""
-    assert read(tmp_path / name, content)[1] == []
 
 
 TOLD: dict[str, tuple[str, Any, str, int | None]] = {
@@ -246,22 +193,3 @@ def test_what_is_told(
 def test_a_repeated_key_of_other_settings_is_not_told(tmp_path: Path) -> None:
     content = '{"theme": 1, "theme": 2, "mcpServers": {"a": {"command": "x"}}}'
     assert read(tmp_path / ".claude.json", content)[1] == []
-
-
-def test_files_that_are_none(tmp_path: Path) -> None:
-    """F-MANY-7: a folder, a missing file, a pipe: told, and never waited for."""
-    assert "no such file" in read(tmp_path / "none.json")[1][0].message
-    assert "cannot be read" in read(tmp_path)[1][0].message
-    if os.name == "posix":
-        os.mkfifo(tmp_path / ".mcp.json")
-        assert "not a regular file" in read(tmp_path / ".mcp.json")[1][0].message
-
-
-def test_a_file_is_read_once(tmp_path: Path) -> None:
-    problems: list[Problem] = []
-    reader = ConfigReader(problems)
-    (tmp_path / "x.json").write_text("{")
-    for _ in range(2):
-        assert reader.read(Place(str(tmp_path / "x.json"), "file")) is None
-    assert reader.read(Place(str(tmp_path / "none.json"), "user")) is None
-    assert len(problems) == 1

@@ -24,19 +24,6 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return {"HOME": str(tmp_path / "home"), "USERPROFILE": str(tmp_path / "home")}
 
 
-def test_the_files_of_a_scope(tmp_path: Path, environ: dict[str, str]) -> None:
-    """F-MANY-7: searched upward, the nearest counts; the user's own files."""
-    home, project = tmp_path / "home", tmp_path / "p" / "sub"
-    found = [place.path for place in places_of("project", str(project), environ)]
-    assert found[-2:] == [str(tmp_path / "p" / ".mcp.json"), str(project / ".mcp.json")]
-    own = str(home / ".config" / "mcpclient" / "mcp.json")
-    user = places_of("user", str(project), environ, "linux")
-    assert user == [Place(str(home / ".claude.json"), "user"), Place(own, "user")]
-    local = places_of("local", str(project), environ, "linux")
-    assert local[-1] == Place(own, "local", str(project))
-    assert Place(str(home / ".claude.json"), "local", str(tmp_path / "p")) in local
-
-
 def test_the_files_of_plugins(tmp_path: Path, environ: dict[str, str]) -> None:
     assert places_of("plugin", ".", environ, "linux") == []
     plugins = tmp_path / "home" / ".config" / "mcpclient" / "plugins"

@@ -46,51 +46,6 @@ def test_a_file_is_known_by_its_name(path: str, expected: tuple[str, str]) -> No
     assert (kind.application, ".".join(kind.key)) == expected
 
 
-SETTINGS = [
-    ".vscode/settings.json",
-    "Code/User/settings.json",
-    "x.code-workspace",
-    ".amp/settings.json",
-    "amp/settings.json",
-    ".augment/settings.json",
-    "opencode.json",
-    "opencode.jsonc",
-    "claude_desktop_config.json",
-    ".claude.json",
-    ".claude/settings.json",
-    ".claude/settings.local.json",
-    ".claude-plugin/plugin.json",
-    ".codex-plugin/plugin.json",
-    ".gemini/settings.json",
-    "gemini-extension.json",
-    ".qwen/settings.json",
-    ".codex/config.toml",
-    "config.toml",
-    ".zed/settings.json",
-    "zed/settings.json",
-    ".crush.json",
-    "crush.json",
-    "goose/config.yaml",
-    "goose/config/config.yaml",
-    "x.yaml",
-    "x.yml",
-]
-SERVERS = [
-    ".mcp.json",
-    ".vscode/mcp.json",
-    ".cursor/mcp.json",
-    ".roo/mcp.json",
-    "mcp_config.json",
-    "x.json",
-]
-
-
-def test_a_file_of_settings_may_have_no_servers() -> None:
-    """F-MANY-7: others are there for nothing else."""
-    assert [path for path in SETTINGS if not kind_of(f"/h/{path}").settings] == []
-    assert [path for path in SERVERS if kind_of(f"/h/{path}").settings] == []
-
-
 ENTRY = {"a": {"command": "x"}}
 FOUND: dict[str, tuple[str, Any, str, str]] = {
     "its own key": ("/p/.vscode/mcp.json", {"servers": ENTRY}, "servers", "vscode"),
@@ -127,13 +82,6 @@ def test_where_servers_stand(path: str, document: Any, key: str, application: st
 )
 def test_no_servers(path: str, document: Any) -> None:
     assert find_servers(document, kind_of(path)) is None
-
-
-def test_other_keys_are_named() -> None:
-    document = {"servers": ENTRY, "mcpServers": {"b": {"url": "https://x"}}}
-    found = find_servers(document, kind_of("/p/.vscode/mcp.json"))
-    assert found is not None
-    assert (found.servers, found.others) == (ENTRY, ("mcpServers",))
 
 
 def test_the_project_of_a_file() -> None:

@@ -19,23 +19,6 @@ def read(raw: Any, application: str = "mcpclient") -> tuple[Entry, list[str]]:
     return read_entry("a", raw, APPLICATIONS[application], report), told
 
 
-COMMANDS: dict[str, tuple[str, dict[str, Any]]] = {
-    "Claude": ("claude-code", {"type": "stdio", "command": "npx", "args": ["-y", "a"]}),
-    "OpenCode": ("opencode", {"type": "local", "command": ["npx", "-y", "a"]}),
-    "Zed, as it was": ("zed", {"command": {"path": "npx", "args": ["-y", "a"]}, "settings": {}}),
-    "Zed": ("zed", {"source": "custom", "command": "npx", "args": ["-y", "a"]}),
-    "Cline": ("cline", {"transportType": "stdio", "command": "npx", "args": ["-y", "a"]}),
-    "both": ("mcpclient", {"command": ["npx", "-y"], "args": ["a"]}),
-}
-
-
-@pytest.mark.parametrize(("application", "raw"), COMMANDS.values(), ids=COMMANDS)
-def test_a_command(application: str, raw: dict[str, Any]) -> None:
-    """F-MANY-7: every shape people have."""
-    entry, told = read(raw, application)
-    assert (entry.command, entry.url, told) == (("npx", "-y", "a"), None, [])
-
-
 URLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
     "Claude": ("claude-code", {"type": "http"}, "http"),
     "Claude, SSE": ("claude-code", {"type": "sse"}, "sse"),
@@ -64,28 +47,6 @@ def test_the_other_names_of_a_url() -> None:
     entry, told = read({"url": "https://a", "httpUrl": "https://b"}, "gemini")
     assert entry.url == "https://b"
     assert told == ["url: httpUrl counts, since both are given"]
-
-
-def test_fields_of_the_other_kind_that_are_empty() -> None:
-    """F-MANY-7: as some applications write them."""
-    entry, told = read({"url": "https://x", "command": "", "args": [], "env": {}})
-    assert (entry.url, told) == ("https://x", [])
-    assert read({"command": "x", "url": "", "headers": {}})[1] == []
-
-
-def test_what_goose_crush_cherry_studio_and_warp_call_it() -> None:
-    """F-MANY-7"""
-    raw = {"type": "stdio", "cmd": "npx", "args": ["x"], "envs": {"A": "b"}, "env_keys": ["KEY"]}
-    entry, told = read({**raw, "timeout": 300, "bundled": None, "available_tools": []}, "goose")
-    assert (entry.command, entry.env) == (("npx", "x"), {"A": "b", "KEY": "${env:KEY}"})
-    assert (entry.timeout, entry.include, told) == (300.0, (), [])
-    entry, told = read({"type": "streamable_http", "uri": "https://x", "envs": {}}, "goose")
-    assert (entry.url, entry.transport, told) == ("https://x", "http", [])
-    entry, told = read({"type": "stdio", "command": "x", "timeout": 120}, "crush")
-    assert (entry.timeout, entry.connect_timeout) == (120.0, None)
-    assert read({"baseUrl": "https://x", "isActive": False})[0].enabled is False
-    entry, told = read({"command": "x", "working_directory": "/w", "start_on_launch": True})
-    assert (entry.cwd, told) == ("/w", [])
 
 
 def test_the_headers_of_continue() -> None:
@@ -123,12 +84,6 @@ def test_everything_else_of_a_command() -> None:
     assert entry.naming == "server_tool"
 
 
-def test_a_program_whose_name_has_spaces() -> None:
-    """F-MANY-7: beside further words, the first is one word."""
-    entry, told = read({"command": ["my server", "--x"]}, "opencode")
-    assert (entry.command, told) == (("my server", "--x"), [])
-
-
 def test_everything_else_of_a_url() -> None:
     entry, told = read(
         {
@@ -152,22 +107,6 @@ def test_everything_else_of_a_url() -> None:
 @pytest.mark.parametrize("raw", [{"disabled": True}, {"enabled": False}, {"disabled": "true"}])
 def test_off(raw: dict[str, Any]) -> None:
     assert not read({"command": "x", **raw})[0].enabled
-
-
-def test_which_tools() -> None:
-    """F-MANY-13"""
-
-    def filters(**raw: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        entry = read({"command": "x", **raw})[0]
-        return entry.include, entry.exclude
-
-    assert filters(includeTools=["a"], excludeTools=["b*"]) == (("a",), ("b*",))
-    assert filters(enabled_tools=["a"], disabled_tools=["b"]) == (("a",), ("b",))
-    assert filters(disabledTools=["b"]) == ((), ("b",))
-    assert filters(tools=["a", "b"]) == (("a", "b"), ())
-    assert filters(tools=["*"]) == ((), ())
-    assert filters(tools={"include": ["a"], "exclude": ["b"]}) == (("a",), ("b",))
-    assert filters(tools={"a": {"enabled": False}, "b": False, "c": {}}) == ((), ("a", "b"))
 
 
 def test_a_timeout_of_opencode_is_about_starting() -> None:
@@ -230,9 +169,3 @@ def test_what_is_refused(raw: Any, application: str, reason: str) -> None:
     with pytest.raises(EntryError) as caught:
         read(raw, application)
     assert reason in str(caught.value)
-
-
-def test_what_was_meant_is_offered() -> None:
-    with pytest.raises(EntryError) as caught:
-        read({"comand": "npx"})
-    assert caught.value.hint == "did you mean 'command'?"

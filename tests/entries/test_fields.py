@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any, get_args
-
-import pytest
+from typing import get_args
 
 from mcpclient.entries.entry import READERS
 from mcpclient.entries.fields import (
@@ -17,9 +13,7 @@ from mcpclient.entries.fields import (
     TRANSPORT_NAMES,
     NamingStyle,
     is_comment,
-    restrictions_in,
 )
-from mcpclient.gate.load import load_config
 from mcpclient.manager.naming import ToolNames
 
 
@@ -41,31 +35,6 @@ def test_a_field_restricts_or_is_harmless() -> None:
     assert not RESTRICTIVE & FIELDS.keys()
 
 
-@pytest.mark.parametrize(
-    ("entry", "restricts"),
-    [
-        ({"sandbox": True}, True),
-        ({"sandbox": {}}, True),
-        ({"sandbox": {"enabled": True, "network": False}}, True),
-        ({"sandbox": {"enabled": False}}, False),
-        ({"sandboxEnabled": False}, False),
-        ({"sandbox_mode": "read-only"}, True),
-        ({"sandbox_mode": None}, False),
-        ({"network": False}, True),
-        ({"network": {"allow": []}}, True),
-        ({"network": True}, False),
-        ({"readOnly": 1}, True),
-        ({"permissions": []}, True),
-        ({"approval_mode": "auto"}, False),
-        ({"approval_mode": "prompt"}, True),
-        ({"autoApprove": ["*"]}, False),
-    ],
-)
-def test_what_restricts(entry: dict[str, Any], restricts: bool) -> None:
-    """F-SAFE-3: what is switched off forbids nothing; any other value does."""
-    assert restrictions_in(entry) == (entry if restricts else {})
-
-
 def test_every_way_is_known_everywhere() -> None:
     """F-MANY-11"""
     assert get_args(NamingStyle) == NAMING_STYLES
@@ -75,13 +44,3 @@ def test_every_way_is_known_everywhere() -> None:
         names.assign("server", ["tool"])
         found.add(names.names_of("server")["tool"])
     assert len(found) == len(NAMING_STYLES)
-
-
-def test_a_file_says_it_for_one_server(tmp_path: Path) -> None:
-    """F-MANY-15"""
-    path = tmp_path / "c.json"
-    servers = {"a": {"command": "x", "naming": "tool"}, "b": {"command": "x"}}
-    path.write_text(json.dumps({"mcpServers": servers}))
-    config = load_config(path, env={})
-    assert config.problems == []
-    assert [config.servers[name].naming for name in "ab"] == ["tool", None]

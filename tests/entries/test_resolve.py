@@ -51,34 +51,6 @@ def resolved(
     return resolve(entry, variables, "/w", read, report, authentication_of), told
 
 
-def test_a_command_and_its_options() -> None:
-    """F-MANY-8, F-MANY-15"""
-    found, told = resolved(
-        {
-            "command": "~/bin/${A}",
-            "args": ["--x=${A}", "${SPACE}", "~/y"],
-            "env": {"B": "${A}"},
-            "cwd": "sub/../${A}",
-            "timeout": 5,
-        }
-    )
-    target, options = found
-    assert target == ["/h/bin/value", "--x=value", "a b", "/h/y"]
-    assert options == {"timeout": 5.0, "env": {"B": "value"}, "cwd": os.path.normpath("/w/value")}
-    assert told == []
-
-
-def test_what_has_no_value_is_told_once_and_not_sent() -> None:
-    """F-MANY-8: a warning with server and field, and never a literal ${TOKEN}."""
-    found, told = resolved({"command": "x", "args": ["--t=${T}${T}"], "env": {"B": "${T}"}})
-    assert found == (["x", "--t="], {})
-    assert told == ["args: ${T} has no value", "env.B: ${T} has no value, so B is left out"]
-    found, told = resolved({"url": "https://x/?k=${T}", "headers": {"A": "Bearer ${H}"}})
-    assert found == ("https://x/?k=", {"headers": {}})
-    assert found[1]["headers"].missing == ("${H}",)
-    assert told == ["url: ${T} has no value", "headers.A: ${H} has no value, so A is left out"]
-
-
 def test_how_a_value_can_be_given_is_told() -> None:
     """F-MANY-8: in the environment, or as an input."""
     hints: list[str] = []
@@ -107,13 +79,6 @@ def test_a_set_but_empty_variable_is_set() -> None:
     assert (found[1], told) == ({"headers": {"A": ""}}, [])
 
 
-def test_variables_to_pass_on() -> None:
-    """F-MANY-8: one that has no value is told."""
-    found, told = resolved({"command": "x", "env_vars": ["A", "T", "LINE"]})
-    assert found[1] == {"env": {"A": "value", "LINE": "a\nb"}}
-    assert told == ["env_vars.T: ${env:T} has no value, so T is left out"]
-
-
 def test_a_file_of_variables() -> None:
     """F-MANY-8: envFile; what the entry says itself counts more."""
     found, told = resolved({"command": "x", "envFile": ".env", "env": {"A": "entry"}})
@@ -122,16 +87,6 @@ def test_a_file_of_variables() -> None:
     found, told = resolved({"command": "x", "envFile": "/none"})
     assert found[1] == {}
     assert told == ["envFile: it cannot be read: No such file or directory"]
-
-
-def test_headers_from_variables() -> None:
-    raw = {"url": "${BASE}/a", "env_http_headers": {"X": "A", "Y": "T", "Z": "odd-name"}}
-    found, told = resolved({**raw, "bearer_token_env_var": "A"})
-    assert found == ("https://x/a", {"headers": {"X": "value", "Authorization": "Bearer value"}})
-    assert told == [
-        "env_http_headers.Y: ${env:T} has no value, so Y is left out",
-        "env_http_headers.Z: ${env:odd-name} has no value, so Z is left out",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -150,12 +105,6 @@ def test_a_header_that_cannot_be_sent_is_left_out() -> None:
     assert found[1] == {}
     assert "so A is left out" in told[0]
     assert resolved({"url": "https://x", "env_http_headers": {"A": "LINE"}})[0][1] == {}
-
-
-def test_a_url_in_the_spelling_that_is_judged() -> None:
-    """F-MANY-9"""
-    found, _ = resolved({"url": "HTTPS://X.Example:443/a/../b", "type": "sse"})
-    assert found == ("https://x.example/b", {"transport": "sse"})
 
 
 def test_oauth() -> None:
@@ -236,9 +185,3 @@ def test_no_url_is_put_into_the_line() -> None:
     """F-MANY-8: a shell reads it, and ``${url}`` is a variable of that."""
     made = HeadersHelper("echo ${url}", "s", "https://x", ".")
     assert made.for_url("https://x/;reboot").words[-1] == "echo ${url}"
-
-
-def test_the_words_are_those_of_a_shell() -> None:
-    """F-SAFE-1: they are judged as a command of their own."""
-    made = HeadersHelper("a b", "s", "https://x", ".")
-    assert made.words[-2:] == (["/c", "a b"] if os.name == "nt" else ["-c", "a b"])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from typing import Any
 
 import pytest
@@ -16,12 +14,9 @@ from mcpclient.entries.variables import (
     InputSpec,
     Variables,
     folders_of,
-    has_references,
     input_specs,
-    literal,
     parse_dotenv,
     references,
-    with_values,
 )
 from mcpclient.errors import UsageError
 from tests.support.strategies import texts
@@ -42,68 +37,8 @@ def variables(inputs: Inputs | None = None, **choices: Any) -> Variables:
     return Variables(ENVIRON, inputs or Inputs(None, None), FOLDERS, read, **choices)
 
 
-EXPANDED = {
-    "${A}": "value",
-    "a${A}b${A}": "avaluebvalue",
-    "${env:A}": "value",
-    "{env:A}": "value",
-    "${A:-d}": "value",
-    "${X:-d}": "d",
-    "${env:X:-d e}": "d e",
-    "${X:-}": "",
-    "${EMPTY:-d}": "",
-    "${X:-a:-b}": "a:-b",
-    "${AGAIN}": "${A}",
-    "${workspaceFolder}/x": "/w/x",
-    "a${/}b": "a/b",
-    "{file:secret}": "text",
-    "${file:/etc/x}": "x",
-    "{file:~/secret}": "mine",
-    "Bearer ${{ secrets.A }}": "Bearer value",
-    "${{env.A}}": "value",
-}
-
-
-@pytest.mark.parametrize(("text", "expected"), EXPANDED.items())
-def test_what_has_a_value(text: str, expected: str) -> None:
-    """F-MANY-8"""
-    found = variables().expand(text)
-    assert (found.text, found.missing) == (expected, ())
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("$A", "%A%", "@{A}", "${process.env.A}", "$${", "${}", "${A", "{A}", "${env:}", "~"),
-        *("${command:x}", "~/x", "${A B}", "{env:A B}", "${1}"),
-    ],
-)
-def test_what_is_no_variable_stays(text: str) -> None:
-    assert variables().expand(text) == variables().expand(text, keep_missing=True)
-    assert variables().expand(text).text == text
-
-
 MISSING = ["${X}", "${env:X}", "{env:X}", "${input:x}", "{file:none}", "${file:none}"]
 MISSING += ["${{ secrets.X }}"]
-
-
-@pytest.mark.parametrize("text", MISSING)
-def test_what_has_no_value(text: str) -> None:
-    """F-MANY-8: it is told, and the text is empty there, or stays."""
-    found = variables().expand(f"a{text}b{text}")
-    assert (found.text, found.missing) == ("ab", (text, text))
-    assert variables().expand(f"a{text}", keep_missing=True).text == f"a{text}"
-
-
-def test_a_bare_dollar_is_for_those_who_say_so() -> None:
-    assert variables(bare_dollar=True).expand("$A-${A}-$X").text == "value-value-"
-
-
-def test_the_users_folder() -> None:
-    found = variables()
-    assert found.expand("~/x", is_path=True).text == "/h/x"
-    assert found.expand("~", is_path=True).text == "/h"
-    assert found.expand("~me/x ~/y", is_path=True).text == "~me/x ~/y"
 
 
 @given(st.text("${}aAenv:input-~/ ", max_size=30))
@@ -178,61 +113,10 @@ def test_lines() -> None:
     assert wrong == [9]
 
 
-@pytest.mark.parametrize("sign", ["\u2028", "\x85", "\x0b", "\x0c"])
-def test_only_the_end_of_a_line_ends_a_value(sign: str) -> None:
-    """F-MANY-8"""
-    assert parse_dotenv(f"A=1{sign}B=2\r\nC=3") == ({"A": f"1{sign}B=2", "C": "3"}, [])
-
-
 @given(texts)
 def test_any_text_is_read(text: str) -> None:
     found, wrong = parse_dotenv(text)
     assert len(found) + len(wrong) <= len(text.splitlines())
-
-
-@pytest.mark.parametrize("text", ["plain", "$HOME", "${A}", "{file:x}", "${input:a}", "{", "$"])
-def test_a_literal_stays_as_it_is(text: str) -> None:
-    known = variables(Inputs(None, lambda spec: "asked"))
-    assert known.expand(literal(text)).text == text
-    assert known.expand(literal("{") + literal("env:A}")).text == "{env:A}"
-
-
-def test_an_optional_input_without_a_value_is_omitted() -> None:
-    """F-MANY-18: without a warning, as one that is missing gets."""
-    known = variables(Inputs([InputSpec("a", need="optional"), InputSpec("b")], None))
-    assert known.expand("x${input:a}").omitted
-    assert known.expand("x${input:a}").missing == ()
-    assert known.expand("${input:b}").missing == ("${input:b}",)
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [
-        ("/a", ["/a"]),
-        (f"/a{os.pathsep} /b c", ["/a", "/b c"]),
-        ("/a\n/b:c", ["/a", "/b:c"]),
-        ("", []),
-    ],
-)
-def test_an_input_with_several_values(value: str, words: list[str]) -> None:
-    known = variables(Inputs([InputSpec("a", several=True), InputSpec("b")], {"a": value}))
-    assert known.words("${input:a}") == words
-    assert known.expand("--all=${input:a}").text == f"--all={os.pathsep.join(words)}"
-    for text in ("x${input:a}", "${input:b}", "${A}", "a"):
-        assert known.words(text) is None
-
-
-def test_an_answer_that_was_kept_is_not_asked_for_again() -> None:
-    """F-MANY-18: values in code count more; an empty answer stands for the default."""
-    specs = [
-        InputSpec("a", kept="key a"),
-        InputSpec("b", kept="key b", default="d"),
-        InputSpec("c"),
-    ]
-    kept = {"key a": "kept", "key b": ""}
-    inputs = Inputs(specs, lambda spec: f"asked {spec.id}", kept.get)
-    assert [inputs.value(name) for name in "abc"] == ["kept", "d", "asked c"]
-    assert Inputs(specs, {"a": "given"}, kept.get).value("a") == "given"
 
 
 def test_an_input_of_a_file_may_be_needed() -> None:
@@ -241,29 +125,9 @@ def test_an_input_of_a_file_may_be_needed() -> None:
     assert input_specs("x") == []
 
 
-def test_values_between_what_stays() -> None:
-    """F-MANY-18: what looks like a variable in a bundle's own text stays as it is."""
-    pattern = re.compile("<(.)>")
-    text = with_values(pattern, "${A} <x> {env:A} <y>", _known)
-    assert variables().expand(text).text == "${A} value {env:A} <y>"
-
-
-def _known(match: re.Match[str]) -> str | None:
-    return "${A}" if match[1] == "x" else None
-
-
 def test_a_path_that_lacks_a_value() -> None:
     """F-MANY-8: every variable without one is named, and an optional input is none of them."""
     given = variables(Inputs([InputSpec("may", need="optional")], None))
     assert given.required("~/x${input:may}", "cwd") == "/h/x"
     with pytest.raises(EntryError, match=r"\$\{X\}, \$\{Y\} has no value"):
         given.required("${X}/${Y}", "cwd")
-
-
-def test_values_that_are_too_long_together() -> None:
-    """F-MANY-8, F-SAFE-1: nothing that a file repeats fills the memory."""
-    many = Variables({"A": "x" * 2**20}, Inputs(None, None), FOLDERS, read)
-    with pytest.raises(EntryError, match="too long"):
-        many.expand("${A}" * 17)
-    assert has_references("${A}")
-    assert not has_references("{A}")

@@ -13,7 +13,6 @@ from mcpclient.formats.front_matter import (
     FrontMatterError,
     parse_front_matter,
     same_content,
-    split_front_matter,
 )
 from tests.support.properties import examples
 
@@ -172,19 +171,6 @@ def test_nothing_but_its_own_error_escapes(text: str) -> None:
     """F-API-16: hostile front matter costs an error."""
     with suppress(FrontMatterError):
         parse_front_matter(text)
-
-
-def test_splitting() -> None:
-    text = "---\nname: x\n---\n# Title\n---\n"
-    assert split_front_matter(text) == ("name: x\n", "# Title\n---\n")
-    assert split_front_matter("\ufeff" + text) == ("name: x\n", "# Title\n---\n")
-    assert split_front_matter("--- \r\na: 1\r\n...") == ("a: 1\r\n", "")
-
-
-@pytest.mark.parametrize("text", ["", "# Title", "---\nname: x\n", "----\na: 1\n---\n"])
-def test_text_without_front_matter(text: str) -> None:
-    with pytest.raises(FrontMatterError, match="does not begin with front matter"):
-        split_front_matter(text)
 
 
 @pytest.mark.parametrize(

@@ -10,30 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.formats.jsonc import JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
+from mcpclient.formats.jsonc import JsoncError, JsoncObject, Lines, parse_jsonc
 from tests.support.strategies import json_values, texts
 from tests.tools.work_counter import WorkCounter, growth
 
 # Four times the size is at most so many times the work; quadratic work would be sixteen times.
 MOST = 5.5
-
-READ = {
-    "comments": ('{/* a */ "a": 1, // b\n "b": 2 /* c\n */}', {"a": 1, "b": 2}),
-    "trailing commas": ('{"a": [1, 2,], "b": {},}', {"a": [1, 2], "b": {}}),
-    "byte order mark and CRLF": ('\ufeff{\r\n"a": 1\r\n}', {"a": 1}),
-    "slashes inside a text": ('{"a": "https://x/*y*/"}', {"a": "https://x/*y*/"}),
-    "escapes": (r'["\u00e9\n\/\\\"", "\ud83d\ude00"]', ['é\n/\\"', "😀"]),
-    "numbers": ("[0, -1, 1.5, 2e3, -1.5E-2]", [0, -1, 1.5, 2000.0, -0.015]),
-    "words": ("[true, false, null]", [True, False, None]),
-    "a value alone": ("// x\n7", 7),
-    "deep, but not too deep": ("[" * 100 + "]" * 100, json.loads("[" * 100 + "]" * 100)),
-}
-
-
-@pytest.mark.parametrize(("text", "value"), READ.values(), ids=READ)
-def test_what_is_read(text: str, value: object) -> None:
-    """F-MANY-7: comments, trailing commas, byte order marks."""
-    assert parse_jsonc(text) == value
 
 
 REFUSED = {
@@ -89,12 +71,6 @@ def test_the_places_of_parts() -> None:
     assert value.repeated() == [second]
     assert lines.at(value.last["a"].start) == 6
     assert (text[value.start], text[value.end]) == ("{", "}")
-
-
-def test_the_places_of_items() -> None:
-    array = parse_jsonc("[1,\n 2]")
-    assert isinstance(array, JsoncArray)
-    assert array.offsets == [1, 5]
 
 
 @given(json_values)

@@ -28,13 +28,6 @@ command = "y"
 '''
 
 
-def test_a_table_is_removed_with_those_inside_it() -> None:
-    """F-MANY-7: the other tables and comments stay; a header inside a text is none."""
-    without = remove_table(TEXT, ["servers", "a"])
-    assert without == '# head\nmodel = "x"\n\n[servers."b.c"]\ncommand = "y"\n'
-    assert tomllib.loads(remove_table(TEXT, ["servers", "b.c"]))["servers"].keys() == {"a"}
-
-
 def test_a_name_is_read_with_all_escapes_of_toml() -> None:
     """F-MANY-7: longer ones than JSON has, too, and those of tables beside it."""
     text = '[servers."\\U0001F600\\x41\\e\\"\\u00e9"]\nx = 1\n[servers."\\U00110000\\q"]\ny = 2\n'

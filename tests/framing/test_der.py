@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from mcpclient.framing.der import issuer_of, signature_hash
 
 RSA = rsa.generate_private_key(65537, 2048)
-CURVE = ec.generate_private_key(ec.SECP256R1())
 ISSUER = x509.Name(
     [
         x509.NameAttribute(NameOID.COUNTRY_NAME, "DE"),
@@ -52,27 +51,6 @@ def certificate(
 def test_the_issuer(issuer: x509.Name, name: str) -> None:
     """F-HTTP-15: what a user knows it by."""
     assert issuer_of(certificate(algorithm=hashes.SHA256(), issuer=issuer)) == name
-
-
-PSS = {"rsa_padding": padding.PSS(padding.MGF1(hashes.SHA384()), 20)}
-
-
-@pytest.mark.parametrize(
-    ("key", "algorithm", "options", "name"),
-    [
-        (RSA, hashes.SHA256(), {}, "sha256"),
-        (RSA, hashes.SHA384(), {}, "sha384"),
-        (RSA, hashes.SHA512(), {}, "sha512"),
-        (RSA, hashes.SHA384(), PSS, "sha384"),
-        (CURVE, hashes.SHA256(), {}, "sha256"),
-        (CURVE, hashes.SHA384(), {}, "sha384"),
-        (CURVE, hashes.SHA512(), {}, "sha512"),
-        (ed25519.Ed25519PrivateKey.generate(), None, {}, ""),
-    ],
-)
-def test_the_hash_for_a_channel_binding(key: Any, algorithm: Any, options: Any, name: str) -> None:
-    """F-HTTP-15: that of the signature (RFC 5929, section 4.1)."""
-    assert signature_hash(certificate(key, algorithm, **options)) == name
 
 
 @pytest.mark.parametrize("old", [bytes([4]), bytes([5])])

@@ -6,27 +6,8 @@ import logging
 import re
 from pathlib import Path
 
-import pytest
-
 import mcpclient
 from mcpclient.framing.logs import logger_for
-
-FORGED = "ok\nERROR root: all is lost\x1b[2J\u2028end"
-
-
-def test_what_a_record_quotes_stays_on_its_line(caplog: pytest.LogCaptureFixture) -> None:
-    """F-SHOW-3: texts and exceptions, wherever they are quoted."""
-    logger = logger_for("mcpclient.a test")
-    logger.warning("%s: %s after %d, %r", "server", ValueError(FORGED), 3, FORGED)
-    logger.warning("nothing quoted")
-    assert caplog.messages[1] == "nothing quoted"
-    assert caplog.messages[0].isprintable()
-    assert caplog.messages[0].startswith(r"server: ok\nERROR root: all is lost\x1b[2J\u2028end")
-
-
-def test_a_mapping_of_arguments_is_left_alone(caplog: pytest.LogCaptureFixture) -> None:
-    logger_for("mcpclient.a test").warning("%(count)d lines", {"count": 2})
-    assert caplog.messages == ["2 lines"]
 
 
 def test_a_logger_is_made_safe_once() -> None:

@@ -14,22 +14,6 @@ def handshake(
     return Socks5Handshake(host, 443, credentials)
 
 
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        ("server.test", b"\x03\x0bserver.test"),
-        (b"\x0a\x00\x00\x01", b"\x01\x0a\x00\x00\x01"),
-        (bytes(15) + b"\x01", b"\x04" + bytes(15) + b"\x01"),
-    ],
-)
-def test_names_and_addresses_are_told_apart(host: str | bytes, address: bytes) -> None:
-    """F-HTTP-15: RFC 1928, section 4."""
-    made = handshake(host)
-    assert made.greeting == b"\x05\x01\x00"
-    assert made.feed(b"\x05\x00") == b"\x05\x01\x00" + address + b"\x01\xbb"
-    assert not made.connected
-
-
 def test_user_and_password_are_sent_where_the_proxy_demands_them() -> None:
     """F-HTTP-15: RFC 1929; a proxy that does not, never sees them."""
     made = handshake(credentials=LOGIN)
@@ -68,22 +52,6 @@ def test_a_failure_is_known_by_its_code() -> None:
     made.feed(b"\x05\x00")
     assert made.feed(b"\x05\x05") == b""
     assert (made.reply, made.connected, made.fault) == (5, False, "")
-
-
-@pytest.mark.parametrize(
-    ("received", "credentials"),
-    [([b"\x05\xff"], None), ([b"\x05\xff"], LOGIN), ([b"\x05\x02", b"\x01\x01"], LOGIN)],
-)
-def test_a_refused_login_is_told_apart(
-    received: list[bytes], credentials: tuple[bytes, bytes] | None
-) -> None:
-    """F-HTTP-15: by no method that suits, or by the answer to user and password."""
-    made = handshake(credentials=credentials)
-    for data in received:
-        assert not made.login_refused
-        made.feed(data)
-    assert made.login_refused
-    assert not made.fault
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tracemalloc
 from typing import NamedTuple
 
 import pytest
@@ -234,35 +233,3 @@ def test_oversized_events(name: str) -> None:
     stream, *expected = OVERSIZED[name]
     for pieces in chunkings(stream):
         assert decode(pieces, 8) == tuple(expected), pieces
-
-
-def test_an_endless_event_takes_bounded_memory() -> None:
-    """F-WIRE-4: neither a line nor an event without an end makes the decoder grow."""
-    limit, piece = 100_000, b"x" * 10_000
-    for begin, separator in ((b"data: ", b""), (b"data: ", b"\ndata: "), (b": ", b"")):
-        decoder = EventDecoder(limit)
-        tracemalloc.start()
-        events = decoder.feed(begin)
-        for _ in range(500):
-            events += decoder.feed(piece + separator)
-        _, peak = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        assert events == [OversizedEvent(limit)]
-        assert peak < 4 * limit
-        assert decoder.feed(b"\n\ndata: after\n\n") == [message("after")]
-
-
-def test_a_large_event_is_not_copied_over_and_over() -> None:
-    """F-WIRE-4: a large data line needs about twice its size, and comes out whole."""
-    size, piece = 8 * 1024 * 1024, b"x" * 65536
-    decoder = EventDecoder()
-    tracemalloc.start()
-    decoder.feed(b"data: ")
-    for _ in range(size // len(piece)):
-        decoder.feed(piece)
-    (event,) = decoder.feed(b"\r\n\r\n")
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert isinstance(event, ServerSentEvent)
-    assert len(event.data) == size
-    assert peak < 3 * size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tracemalloc
 import zlib
 from collections.abc import Iterable
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.errors import ConnectionLost, UsageError
+from mcpclient.errors import UsageError
 from mcpclient.framing.websocket import (
     BinaryMessage,
     Closed,
@@ -25,7 +24,6 @@ from tests.support.properties import examples
 
 FINAL, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
-MEBIBYTE = 1024 * 1024
 
 
 def frame(first: int, payload: bytes = b"") -> bytes:
@@ -91,48 +89,6 @@ def test_the_unmasked_frames_of_the_rfc() -> None:
         assert protocol.feed(bytes.fromhex(head) + bytes(size)) == [BinaryMessage(bytes(size))]
 
 
-STREAM = b"".join(
-    (
-        frame(FINAL | TEXT, "naïve".encode()),
-        frame(FINAL | TEXT),
-        frame(FINAL | BINARY),
-        frame(TEXT, b"\xf0\x9f"),
-        frame(FINAL | PING, b"between"),
-        frame(CONTINUATION),
-        frame(CONTINUATION, b"\x98"),
-        frame(FINAL | PONG, bytes(125)),
-        frame(FINAL | CONTINUATION, b"\x80!"),
-        frame(BINARY),
-        frame(FINAL | CONTINUATION, b"\xff" * 200),
-        frame(FINAL | BINARY, bytes(70_000)),
-        close(1001, b"bye"),
-    )
-)
-MEANING = [
-    TextMessage("naïve"),
-    TextMessage(""),
-    BinaryMessage(b""),
-    (FINAL | PONG, b"between"),
-    TextMessage("😀!"),
-    BinaryMessage(b"\xff" * 200),
-    BinaryMessage(bytes(70_000)),
-    (FINAL | CLOSE, b"\x03\xe9"),
-    Closed(1001, "bye", clean=True),
-]
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000, len(STREAM)])
-def test_a_stream_means_the_same_however_it_is_cut(size: int) -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol()
-    events: list[Event] = []
-    for start in range(0, len(STREAM), size):
-        events += protocol.feed(STREAM[start : start + size])
-    assert unmasked(events) == MEANING
-    assert [type(event) for event in unmasked(events)] == [type(event) for event in MEANING]
-    assert protocol.ending == MEANING[-1]
-
-
 @examples(40)
 @given(text=st.text(max_size=300), data=st.binary(max_size=300))
 def test_messages_go_out_masked_and_whole(text: str, data: bytes) -> None:
@@ -165,12 +121,6 @@ def test_every_frame_has_a_fresh_mask() -> None:
     assert asked == [4, 4, 4, 4]
 
 
-def test_masks_are_unpredictable_by_default() -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol()
-    assert len({protocol.send_text("") for _ in range(20)}) == 20
-
-
 def test_text_that_utf8_cannot_carry_is_refused_before_anything_is_sent() -> None:
     """F-WIRE-6"""
     with pytest.raises(UsageError, match="surrogate"):
@@ -183,55 +133,6 @@ def test_text_that_utf8_cannot_carry_is_refused_before_anything_is_sent() -> Non
 def deflate(payload: bytes) -> bytes:
     compressor = zlib.compressobj(wbits=-15)
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
-
-
-@pytest.mark.parametrize("size", [1, 5, 10_000])
-def test_compressed_and_plain_messages_may_alternate(size: int) -> None:
-    """F-WIRE-6: also in fragments, of which only the first says that it is compressed."""
-    payload = deflate(b"compressed " * 5000)
-    stream = b"".join(
-        (
-            frame(FINAL | RSV1 | BINARY, deflate(b"one")),
-            frame(FINAL | TEXT, b"two"),
-            frame(RSV1 | TEXT, payload[:10]),
-            frame(CONTINUATION),
-            frame(FINAL | PING),
-            frame(FINAL | CONTINUATION, payload[10:]),
-            frame(FINAL | RSV1 | TEXT, b"\0"),
-        )
-    )
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    events: list[Event] = []
-    for start in range(0, len(stream), size):
-        events += protocol.feed(stream[start : start + size])
-    assert unmasked(events) == [
-        BinaryMessage(b"one"),
-        TextMessage("two"),
-        (FINAL | PONG, b""),
-        TextMessage("compressed " * 5000),
-        TextMessage(""),
-    ]
-
-
-def test_large_messages_go_out_compressed() -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    decompressor = zlib.decompressobj(wbits=-15)
-    text = "a long message " * 1000
-    for _ in range(2):
-        ((first, payload),) = unmask(protocol.send_text(text))
-        assert first == FINAL | RSV1 | TEXT
-        assert len(payload) < 200
-        assert decompressor.decompress(payload + b"\x00\x00\xff\xff") == text.encode()
-    assert unmask(protocol.send_text("short")) == [(FINAL | TEXT, b"short")]
-
-
-def test_bad_compressed_data_is_a_fault() -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    fault = fault_of(protocol.feed(frame(FINAL | RSV1 | TEXT, b"\xff" * 20)))
-    assert fault.code == 1007
-    assert "cannot be read" in fault.reason
 
 
 # Faults.
@@ -288,77 +189,6 @@ def test_compression_allows_no_other_reserved_bit(first: int) -> None:
     assert fault_of(protocol.feed(frame(first))).code == 1002
 
 
-def test_a_continuation_may_not_say_that_it_is_compressed() -> None:
-    """F-WIRE-6: RFC 7692 section 6.1."""
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    stream = frame(RSV1 | TEXT, b"\0") + frame(FINAL | RSV1 | CONTINUATION, b"\0")
-    assert fault_of(protocol.feed(stream)).code == 1002
-
-
-@pytest.mark.parametrize(
-    "stream",
-    [
-        frame(FINAL | TEXT, b"\xff"),
-        frame(FINAL | TEXT, b"cut \xf0\x9f"),
-        frame(TEXT, b"cut \xf0\x9f") + frame(FINAL | CONTINUATION),
-        # The message goes on, the fault does not wait for it.
-        frame(TEXT, b"\xf4") + frame(CONTINUATION, b"\x90"),
-        frame(FINAL | TEXT, bytes(500) + b"\xff" + bytes(500))[:600],
-        close(1000, b"\xff"),
-    ],
-)
-def test_text_that_is_not_utf8_is_a_fault_at_once(stream: bytes) -> None:
-    """F-WIRE-6"""
-    fault = fault_of(WebSocketProtocol().feed(stream))
-    assert fault.code == 1007
-    assert "not UTF-8" in fault.reason
-
-
-@pytest.mark.parametrize(
-    "stream",
-    [
-        frame(FINAL | TEXT, bytes(101)),
-        frame(FINAL | TEXT, bytes(101))[:2],
-        b"\x82\x7f\x7f\xff\xff\xff\xff\xff\xff\xff",
-        frame(BINARY, bytes(60)) + frame(CONTINUATION, bytes(41))[:2],
-        frame(FINAL | RSV1 | TEXT, deflate(bytes(101))),
-    ],
-)
-def test_a_message_over_the_limit_is_a_fault_as_soon_as_its_size_is_known(stream: bytes) -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol(deflate=DeflateParameters(), max_message_size=100)
-    assert protocol.feed(frame(FINAL | TEXT, b"x" * 100)) == [TextMessage("x" * 100)]
-    assert protocol.feed(frame(FINAL | RSV1 | BINARY, deflate(bytes(100)))) == [
-        BinaryMessage(bytes(100))
-    ]
-    fault = fault_of(protocol.feed(stream))
-    assert fault == Fault(1009, "the server sent a message larger than 100 bytes")
-
-
-@pytest.mark.parametrize("first", [FINAL | TEXT, FINAL | BINARY])
-def test_a_large_message_is_held_no_more_than_three_times(first: int) -> None:
-    """F-WIRE-6: in pieces of the size a socket gives."""
-    size = 8 * MEBIBYTE
-    stream = frame(first, b"x" * size)
-    protocol = WebSocketProtocol()
-    tracemalloc.start()
-    try:
-        for start in range(0, len(stream), 65536):
-            events = protocol.feed(stream[start : start + 65536])
-        received_peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert len(events) == 1
-    assert received_peak < 3 * size
-    tracemalloc.start()
-    try:
-        assert len(protocol.send_binary(stream)) == len(stream) + 14
-        sent_peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert sent_peak < 2 * size
-
-
 @examples(60)
 @given(chunks=st.lists(st.binary(max_size=40), max_size=10), has_deflate=st.booleans())
 def test_no_bytes_make_it_raise_or_speak_after_the_end(
@@ -373,19 +203,6 @@ def test_no_bytes_make_it_raise_or_speak_after_the_end(
 
 
 # The two ways to end.
-
-
-def test_the_server_closes() -> None:
-    """F-WS-2: the answer repeats the code; what follows is ignored."""
-    protocol = WebSocketProtocol()
-    events = protocol.feed(frame(TEXT, b"half") + close(1011, b"broken") + frame(FINAL | PING))
-    assert unmasked(events) == [
-        (FINAL | CLOSE, b"\x03\xf3"),
-        Closed(1011, "broken", clean=True),
-    ]
-    assert protocol.feed(frame(FINAL | TEXT, b"late")) == []
-    assert protocol.feed_eof() == []
-    assert protocol.send_close() == b""
 
 
 def test_what_the_server_is_told_of_a_fault_fits_a_control_frame() -> None:
@@ -403,32 +220,6 @@ def test_the_server_closes_without_a_code() -> None:
     assert unmasked(events) == [(FINAL | CLOSE, b""), Closed(1005, "", clean=True)]
 
 
-def test_the_client_closes() -> None:
-    """F-WIRE-6: messages on the way are ignored whatever they hold; there is one close frame."""
-    protocol = WebSocketProtocol(max_message_size=10)
-    protocol.feed(frame(TEXT, b"half"))
-    assert unmask(protocol.send_close()) == [(FINAL | CLOSE, b"\x03\xe8")]
-    assert protocol.send_close() == b""
-    stream = b"".join(
-        (
-            frame(FINAL | CONTINUATION, b"\xff"),
-            frame(FINAL | TEXT, b"\xff"),
-            frame(FINAL | BINARY, bytes(100)),
-            frame(FINAL | PING, b"?"),
-        )
-    )
-    assert protocol.feed(stream) == []
-    assert protocol.feed(close(1001)) == [Closed(1001, "", clean=True)]
-
-
-def test_a_fault_while_closing_sends_no_second_close_frame() -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol()
-    protocol.send_close()
-    (fault,) = protocol.feed(frame(FINAL | 3))
-    assert isinstance(fault, Fault)
-
-
 @pytest.mark.parametrize("has_closed", [True, False])
 def test_the_stream_ends_without_a_close_frame(has_closed: bool) -> None:
     """F-WS-2: also in the middle of a message, and while the server's close is awaited."""
@@ -438,19 +229,6 @@ def test_the_stream_ends_without_a_close_frame(has_closed: bool) -> None:
     protocol.feed(frame(TEXT, b"half") + b"\x80")
     assert protocol.feed_eof() == [Closed(1006, "", clean=False)]
     assert protocol.feed_eof() == []
-
-
-def test_nothing_can_be_sent_once_the_connection_is_closing_or_over() -> None:
-    """F-WS-2: the error says how it ended."""
-    closed_by_us, closed_by_server = WebSocketProtocol(), WebSocketProtocol()
-    closed_by_us.send_close()
-    closed_by_server.feed(close(1012))
-    with pytest.raises(ConnectionLost, match="is closing"):
-        closed_by_us.send_text("x")
-    with pytest.raises(ConnectionLost, match="1012 \\(service restart\\)"):
-        closed_by_server.send_binary(b"x")
-    with pytest.raises(ConnectionLost, match="1012"):
-        closed_by_server.send_ping()
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import sys
@@ -61,28 +60,6 @@ def file_of(tmp_path: Path, **servers: Any) -> Path:
 
 
 DENY_EVIL = {"deniedMcpServers": [{"serverName": "evil"}]}
-
-
-def statuses_of(servers: Any) -> dict[str, str]:
-    async def main() -> dict[str, str]:
-        async with Manager(servers, reconnect=None, wait="none") as manager:
-            added = await manager.add("evil", Member())
-            assert (await manager.connect("evil")).status is added.status
-            return {name: server.status.value for name, server in manager.servers.items()}
-
-    found: dict[str, str] = asyncio.run(asyncio.wait_for(main(), 60))
-    return found
-
-
-def test_the_enterprises_lists_hold_however_a_server_is_named(etc: Etc, tmp_path: Path) -> None:
-    """F-SAFE-1, F-MANY-9: by path, in a mapping, a list, a Config, and by `Manager.add`."""
-    etc("managed-settings.json", DENY_EVIL)
-    entry = {"command": sys.executable, "args": ["-c", "pass"]}
-    path = file_of(tmp_path, evil=entry)
-    config = load_config(path)
-    assert config.servers["evil"].state == "denied"
-    for servers in (path, config, config.servers, {"evil": entry}, {"evil": Member()}):
-        assert statuses_of(servers)["evil"] == "denied"
 
 
 def test_lists_that_cannot_be_read_allow_nothing(etc: Etc, tmp_path: Path) -> None:
@@ -161,14 +138,6 @@ def test_a_decision_is_in_words(etc: Etc) -> None:
         assert (judged.state, said in (judged.reason or judged.decision)) == (state, True)
         assert "SECRET" not in f"{judged.target}{judged.options}"
     assert made.judge(ServerConfig("a", state="disabled"), switched_on=True).state == "ready"
-
-
-def test_who_is_asked(etc: Etc, tmp_path: Path) -> None:
-    """F-SAFE-1: for a project's files always, for a named one where somebody is there to ask."""
-    assert Gate().needs_approval("project")
-    assert not Gate().needs_approval("file")
-    assert Gate(approvals=Approvals()).needs_approval("file")
-    assert not Gate(approvals=Approvals()).needs_approval("user")
 
 
 AUDITED = {"audit": "calls.jsonl", "auditRequired": True}

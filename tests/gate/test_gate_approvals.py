@@ -66,36 +66,12 @@ def test_without_anyone_to_ask_nothing_is_approved(store: Path, server: ServerCo
     assert not approvals.is_approved(server)
 
 
-def test_an_edited_entry_asks_again(store: Path, server: ServerConfig, tmp_path: Path) -> None:
-    """F-MANY-7: by real path, name and the entry as written."""
-    approvals = Approvals(store=store)
-    approvals.approve(server)
-    for other in (
-        replace(server, raw={"command": "npx", "env": {}}),
-        replace(server, name="gitlab"),
-        replace(server, source=str(tmp_path / "other" / ".mcp.json")),
-    ):
-        assert not approvals.is_approved(other)
-    assert approvals.is_approved(replace(server, options={"env": {"A": "value"}}, state="denied"))
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
 def test_the_real_path_counts(store: Path, server: ServerConfig, tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     approvals = Approvals(store=store)
     approvals.approve(server)
     assert approvals.is_approved(replace(server, source=str(tmp_path / "link" / ".mcp.json")))
-
-
-def test_the_store_holds_digests_for_its_owner_alone(store: Path, server: ServerConfig) -> None:
-    """F-MANY-7: digests, 0600."""
-    Approvals(store=store).approve(replace(server, raw={"command": "SECRET"}))
-    text = store.read_text()
-    assert "SECRET" not in text
-    assert "github" not in text
-    assert [len(key) for key in json.loads(text)["approved"]] == [64]
-    if os.name == "posix":
-        assert stat.S_IMODE(store.stat().st_mode) == 0o600
 
 
 CORRUPT = [
@@ -126,8 +102,3 @@ def test_a_store_that_others_may_change_approves_nothing(store: Path, server: Se
     approvals.approve(server)
     assert stat.S_IMODE(store.stat().st_mode) == 0o600
     assert approvals.is_approved(server)
-
-
-def test_the_usual_store(store: Path, tmp_path: Path) -> None:
-    if os.name == "posix":
-        assert Approvals().path.name == "approvals.json"

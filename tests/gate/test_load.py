@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.config import Config, ServerConfig
+from mcpclient.config.config import Config
 from mcpclient.config.policy.policy import Policy
 from mcpclient.config.scopes import Place
-from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.gate.gate import Approvals
@@ -63,57 +62,6 @@ def states(config: Config) -> dict[str, str]:
     return {name: server.state for name, server in config.servers.items()}
 
 
-def test_the_file_of_the_seed(write: Write) -> None:
-    """F-MANY-7, F-MANY-8, seed 002 section 15.2.2"""
-    path = write(
-        ".mcp.json",
-        servers(
-            github={
-                "type": "stdio",
-                "command": "npx",
-                "args": ["-y", "@modelcontextprotocol/server-github"],
-                "env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "${GITHUB_TOKEN}"},
-            },
-            slack={
-                "type": "http",
-                "url": "https://mcp.slack.com/api/v1",
-                "headers": {"Authorization": "Bearer ${SLACK_BOT_TOKEN}"},
-            },
-            filesystem={"type": "sse", "url": "http://localhost:8080/sse"},
-        ),
-    )
-    config = load_config(path, env={"GITHUB_TOKEN": "SECRET"})
-    assert [(name, server.target) for name, server in config.servers.items()] == [
-        ("github", ["npx", "-y", "@modelcontextprotocol/server-github"]),
-        ("slack", "https://mcp.slack.com/api/v1"),
-        ("filesystem", "http://localhost:8080/sse"),
-    ]
-    github, slack, filesystem = config.servers.values()
-    assert github.options == {"env": {"GITHUB_PERSONAL_ACCESS_TOKEN": "SECRET"}}
-    assert slack.options == {"transport": "http", "headers": {}}
-    assert filesystem.options == {"transport": "sse"}
-    (problem,) = config.problems
-    assert (problem.severity, problem.line, problem.server, problem.field) == (
-        "warning",
-        18,
-        "slack",
-        "headers.Authorization",
-    )
-    (source,) = config.sources
-    assert (source.path, source.servers) == (str(path), ("github", "slack", "filesystem"))
-    assert "SECRET" not in f"{config} {config.problems} {config.explain('github')}"
-
-
-def test_one_bad_entry_does_not_cost_its_neighbours(write: Write) -> None:
-    path = write(".mcp.json", servers(a={"comand": "x"}, b={"command": "x"}, c=3))
-    config = load_config(path)
-    assert list(config.servers) == ["b"]
-    assert [problem.server for problem in config.problems if problem.severity == "error"] == [
-        "a",
-        "c",
-    ]
-
-
 def test_the_stronger_scope_counts_as_a_whole(
     write: Write, tmp_path: Path, environ: dict[str, str], own: str
 ) -> None:
@@ -161,95 +109,6 @@ def test_a_broken_entry_does_not_uncover_another(
     assert [problem.severity for problem in config.problems][-2:] == ["error", "warning"]
 
 
-def test_a_plugin_that_repeats_a_configured_server_is_dropped(
-    write: Write, tmp_path: Path, environ: dict[str, str], own: str
-) -> None:
-    """F-MANY-7: same command or URL."""
-    write("home/.claude.json", servers(a={"command": "x"}, b={"url": "https://X/mcp"}))
-    write(
-        f"{own}/plugins/one/.mcp.json",
-        servers(
-            c={"command": ["x"]},
-            d={"url": "https://x:443/mcp", "headers": {"A": "b"}},
-            e={"command": "x", "args": ["y"]},
-            f={"command": "x", "args": ["y"]},
-        ),
-    )
-    config = load_config(start=tmp_path, env=environ)
-    assert list(config.servers) == ["e", "a", "b"]
-    assert [problem.message for problem in config.problems] == [
-        "it repeats 'a', so it is dropped",
-        "it repeats 'b', so it is dropped",
-        "it repeats 'e', so it is dropped",
-    ]
-    assert "so it is dropped" in config.explain("c")
-    denied = load_config(start=tmp_path, env=environ, policy=Policy(deny=["name:a"]))
-    assert states(denied)["c"] == "ready", "one that never starts takes no place"
-
-
-def test_a_projects_servers_need_an_agreement(
-    write: Write, tmp_path: Path, environ: dict[str, str]
-) -> None:
-    """F-MANY-7: and until then they learn no secret."""
-    entry = {"command": "x", "args": ["${A}"], "env": {"B": "${A}"}}
-    path = write("p/.mcp.json", servers(a=entry, b={"url": "https://x/${A}"}))
-
-    def loaded(approvals: Approvals | None = None) -> Config:
-        return load_config(start=tmp_path / "p", env=environ, approvals=approvals)
-
-    config = loaded()
-    assert states(config) == {"a": "needs_approval", "b": "needs_approval"}
-    assert config.servers["a"].target == ["x", "${A}"]
-    assert config.servers["a"].options == {}
-    assert "needs_approval, a project's file" in config.explain("a")
-    seen: list[ServerConfig] = []
-
-    def ask(server: ServerConfig) -> bool:
-        seen.append(server)
-        return server.name == "a"
-
-    assert states(loaded(Approvals(ask))) == {"a": "ready", "b": "needs_approval"}
-    assert [server.target for server in seen] == [["x", "${A}"], "https://x/${A}"]
-    assert states(loaded()) == {"a": "ready", "b": "needs_approval"}
-    write("p/.mcp.json", servers(b={"url": "https://x/${A}"}, a={**entry, "cwd": "/"}))
-    assert states(loaded())["a"] == "needs_approval"
-    # A file that the caller names is the caller's word, unless it gives approvals.
-    assert states(load_config(path))["a"] == "ready"
-    assert states(load_config(path, approvals=Approvals()))["a"] == "needs_approval"
-
-
-def test_the_inputs_are_part_of_what_is_agreed_to(write: Write) -> None:
-    entry = {"command": "x", "args": ["${input:a}"]}
-    path = write("x.json", {"inputs": [{"id": "a", "default": "b"}], "servers": {"s": entry}})
-    first = load_config(path).servers["s"]
-    write("x.json", {"inputs": [{"id": "a", "default": "c"}], "servers": {"s": entry}})
-    assert load_config(path).servers["s"].fingerprint() != first.fingerprint()
-
-
-def test_inputs_are_asked_for_only_when_a_server_may_start(write: Write) -> None:
-    """F-MANY-8"""
-    path = write(
-        ".vscode/mcp.json",
-        {
-            "inputs": [{"id": "t", "password": True}, {"id": "u"}],
-            "servers": {
-                "a": {"command": "x", "args": ["${input:t}"]},
-                "b": {"command": "y", "args": ["${input:u}"], "disabled": True},
-            },
-        },
-    )
-    seen: list[str] = []
-
-    def ask(spec: InputSpec) -> str:
-        seen.append(spec.id)
-        return "typed"
-
-    config = load_config(path, inputs=ask)
-    assert config.servers["a"].target == ["x", "typed"]
-    assert config.servers["b"].target == ["y", "${input:u}"]
-    assert seen == ["t"]
-
-
 def test_what_a_policy_denies(write: Write) -> None:
     """F-MANY-9: as written, and with the values of its variables."""
     path = write(
@@ -279,23 +138,6 @@ def test_what_a_policy_denies(write: Write) -> None:
         "denied",
         "disabled",
     }
-
-
-def test_a_server_that_is_asked_for_by_name_is_ready_though_its_file_disables_it(
-    write: Write,
-) -> None:
-    """F-MANY-2: ``enabled`` goes on to say what the file says, and no policy is passed by."""
-    path = write(
-        "x.json",
-        servers(a={"command": "x", "disabled": True}, b={"command": "y", "disabled": True}),
-    )
-    named = load_config(path, enabled=["a"]).servers
-    assert [(each.state, each.enabled) for each in named.values()] == [
-        ("ready", False),
-        ("disabled", False),
-    ]
-    denied = load_config(path, enabled=["a"], policy=Policy(deny=["name:a"]))
-    assert states(denied)["a"] == "denied"
 
 
 def test_the_lists_of_gemini(write: Write) -> None:
@@ -376,34 +218,6 @@ def test_a_link_to_what_was_agreed_to_starts_nothing_else(
     assert (server.state, server.options) == ("ready", {"cwd": str(good.parent)})
 
 
-@pytest.mark.parametrize("kind", ["broken", "folder", "link"])
-def test_an_enterprises_file_that_cannot_be_read_allows_nothing(
-    kind: str,
-    write: Write,
-    tmp_path: Path,
-    environ: dict[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """F-MANY-7: it fails closed."""
-    write("home/.claude.json", servers(u={"command": "x"}))
-    path = tmp_path / "managed-mcp.json"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "broken":
-        path.write_text("{")
-    else:
-        try:
-            path.symlink_to(tmp_path / "nowhere")
-        except OSError:
-            pytest.skip("needs links")
-        if not path.is_symlink():
-            pytest.skip("needs links, and this system made none")
-    enterprise(path, monkeypatch)
-    config = load_config(start=tmp_path, env=environ)
-    assert config.servers == {}
-    assert [problem.severity for problem in config.problems] == ["error"]
-
-
 def test_folders_begin_at_the_project(write: Write, tmp_path: Path) -> None:
     write("p/.env", "B=file\n")
     write("p/.vscode/token", "text\n")
@@ -424,13 +238,6 @@ def test_folders_begin_at_the_project(write: Write, tmp_path: Path) -> None:
     project = os.path.realpath(tmp_path / "p") if os.name == "nt" else str(tmp_path / "p")
     assert server.target == [f"{project}/x", "p", "text"]
     assert server.options == {"env": {"B": "file"}, "cwd": os.path.join(project, "sub")}
-
-
-def test_nothing_is_configured(tmp_path: Path, environ: dict[str, str]) -> None:
-    config = load_config(start=tmp_path, env=environ)
-    assert (config.servers, config.problems, config.sources) == ({}, [], [])
-    (problem,) = load_config(tmp_path / "none.json").problems
-    assert problem.message == "there is no such file"
 
 
 URL = "https://x/mcp"
@@ -540,13 +347,6 @@ def test_two_entries_with_one_url_are_two_accounts_or_a_problem(write: Write) ->
     assert found(a={"url": "https://other.example/mcp"}, b={}) == []
 
 
-def test_the_account_of_an_entry(write: Write) -> None:
-    """F-SAFE-7"""
-    entry = {"url": "https://host.example/mcp", "oauth": {"account": "${A}"}}
-    config = load_config(write(".mcp.json", {"mcpServers": {"a": entry}}))
-    assert config.servers["a"].options["auth"].account == "value"
-
-
 def test_names_in_a_string_switch_nothing_on() -> None:
     """F-SAFE-1: ``evil`` is a part of ``my-evil-twin``."""
     with pytest.raises(UsageError, match="enabled must be a list of names"):
@@ -591,13 +391,3 @@ def test_each_entry_is_told_with_its_place_and_no_secret(tmp_path: Path) -> None
         "  state: ready",
     ]
     assert texts["broken"].endswith("  state: not used, a server needs a command or a url")
-
-
-def test_no_name_draws_over_what_the_user_reads(tmp_path: Path) -> None:
-    """F-MANY-7: a name in one line may still hold signs that a terminal obeys."""
-    name = "a\x9b2K\u202e"
-    path = tmp_path / ".mcp.json"
-    path.write_text(json.dumps({"mcpServers": {name: {"command": "x"}}}))
-    text = load_config(path).explain(name)
-    assert "\x9b" not in text
-    assert "\u202e" not in text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Config, ServerConfig, load_config
-from mcpclient.entries.bundles.manifest import open_entry
-from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
-from mcpclient.manager.managed_client import same_server
-from mcpclient.net.login.storage import keep_answer
 from tests.entries.bundles.making import manifest, write_bundle
 
 
@@ -38,26 +33,6 @@ def again(server: ServerConfig, *, on: bool = False) -> ServerConfig:
     return server.judge_again(server, on)
 
 
-def test_the_users_own_edit_counts_at_once(file: Path) -> None:
-    """F-SAFE-1: in a file of the user's, nobody has to be asked."""
-    write(file, s={"command": "x"})
-    server = loaded(file)
-    assert same_server(again(server), server)
-    write(file, s={"command": "y"})
-    fresh = again(server)
-    assert (fresh.state, fresh.target) == ("ready", ["y"])
-    assert again(fresh).target == ["y"]
-
-
-def test_it_is_disabled_unless_it_is_switched_on(file: Path) -> None:
-    """F-SAFE-1"""
-    write(file, s={"command": "x"})
-    server = loaded(file)
-    write(file, s={"command": "x", "disabled": True})
-    assert again(server).state == "disabled"
-    assert again(server, on=True).state == "ready"
-
-
 def test_what_became_of_the_file(file: Path) -> None:
     """F-SAFE-1: an entry that has gone is denied; what cannot be read is an error."""
     write(file, s={"command": "x", "env": {"A": "SECRET"}})
@@ -76,28 +51,6 @@ def test_what_became_of_the_file(file: Path) -> None:
         again(server)
     write(file, s={"command": "x"})
     assert again(gone).state == "ready"
-
-
-def test_inputs_are_asked_for_once_as_long_as_the_file_stays(file: Path) -> None:
-    """F-MANY-8: not for each server, nor at each start, and one at a time."""
-    asked: list[str] = []
-
-    def ask(spec: InputSpec) -> str:
-        asked.append(spec.id)
-        return "typed"
-
-    entry = {"command": "x", "args": ["${input:a}"]}
-    write(file, inputs=[{"id": "a"}], s=entry, t=entry)
-    server = loaded(file, inputs=ask)
-    threads = [threading.Thread(target=again, args=[server]) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert asked == ["a"]
-    write(file, inputs=[{"id": "a", "default": "b"}], s=entry)
-    assert again(server).target == ["x", "typed"]
-    assert asked == ["a", "a"]
 
 
 def test_what_the_program_changed_stays(file: Path) -> None:
@@ -129,31 +82,6 @@ def test_a_helper_for_headers_is_part_of_the_options(file: Path) -> None:
     write(file, s={"url": "https://x/mcp", "headersHelper": "./print", "headers": {"A": "b"}})
     helper = loaded(file).options["headers"]
     assert (helper.words[-1], helper.fixed) == ("./print", {"A": "b"})
-
-
-def test_scopes_beside_a_login_limit_it(file: Path) -> None:
-    """F-SAFE-3"""
-    write(file, s={"url": "https://x/mcp", "scopes": ["a", "b"], "oauth": True})
-    assert loaded(file).options["auth"].scopes == ("a", "b")
-
-
-def test_an_entry_with_inputs_of_its_own(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-18: what was answered for it is kept, and for no other entry."""
-    monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(file.parent / "credentials.json"))
-    raw = {"command": "x", "env": {"K": "${input:k}"}, "inputs": [{"id": "k", "required": True}]}
-    write(file, s=raw, t=raw, u={"command": "x", "args": ["${input:k}"]})
-    config = load_config(start=file.parent, scopes=["user"])
-    assert list(config.servers) == ["u"]
-    assert [(each.server, each.field) for each in config.problems if each.severity == "error"] == [
-        ("s", "inputs.k"),
-        ("t", "inputs.k"),
-    ]
-    (spec,) = open_entry(raw, str(file), "", "s").inputs
-    keep_answer(spec.kept, "s3cret")
-    config = load_config(start=file.parent, scopes=["user"])
-    assert list(config.servers) == ["s", "u"]
-    assert config.servers["s"].options["env"] == {"K": "s3cret"}
-    assert config.servers["u"].target == ["x", ""]
 
 
 def test_an_entry_with_a_bundle(file: Path) -> None:

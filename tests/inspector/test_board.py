@@ -12,43 +12,19 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client, UsageError
-from mcpclient.auth.effects import Authorize
-from mcpclient.client.connection.limits import DEFAULT
 from mcpclient.inspector import board as module
 from mcpclient.inspector.board import Board, Calls, PageRequest, Questions, with_limited_depth
-from mcpclient.net.login.logins import BrowserLogin
-from mcpclient.net.login.storage import MemoryStore
 from mcpclient.protocol.elicitation import ElicitationRequest
 from mcpclient.protocol.sampling import SamplingRequest
-from mcpclient.protocol.types import CallToolResult, Progress
+from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE
 from tests.client.task_servers import DONE
-from tests.inspector.scenes import TaskServer, until
+from tests.inspector.scenes import TaskServer
 from tests.inspector.showcase import Showcase
 
 pytestmark = pytest.mark.virtual_time
 
 # Items
-
-
-def test_only_what_has_changed_is_news() -> None:
-    board = Board()
-    board.put("server", "a", {"status": "connecting"})
-    board.put("call", "1", {"state": "running"})
-    seen = board.version
-    board.put("server", "a", {"status": "connecting"})
-    assert board.since(seen) == []
-    board.put("call", "1", {"state": "done"})
-    board.put("server", "b", None)
-    assert [(item.name, item.value) for item in board.since(seen)] == [
-        ("1", {"state": "done"}),
-        ("b", None),
-    ]
-    assert [item.name for item in board.since(0)] == ["a", "1", "b"]
-    seen = board.version
-    board.put("server", "a", {"status": "connected"})
-    assert [item.name for item in board.since(seen)] == ["a"]
-    assert [item.name for item in board.since(0)] == ["1", "b", "a"]
 
 
 def test_it_does_not_grow_without_end() -> None:
@@ -67,13 +43,6 @@ def nested(levels: int, inside: Any) -> Any:
     for level in range(levels):
         value = [value] if level % 2 else {"a": value}
     return value
-
-
-@pytest.mark.parametrize("inside", [1, "text", [], {}, None])
-@pytest.mark.parametrize("levels", [0, 1, 5])
-def test_what_is_not_deep_stays_itself(levels: int, inside: Any) -> None:
-    value = nested(levels, inside)
-    assert with_limited_depth(value, 5) is value
 
 
 @pytest.mark.parametrize("levels", [4, 7, 100_000])
@@ -122,23 +91,6 @@ async def play() -> AsyncIterator[Scene]:
         await scene.calls.close()
 
 
-async def test_a_tool_is_called_as_the_program_calls_it() -> None:
-    async with play() as scene:
-        state, outcome = await scene.outcome(
-            "tools/call", {"name": "echo", "arguments": {"message": "hi"}, "_meta": {"a": 1}}
-        )
-        assert state == "done"
-        assert outcome["result"]["content"][0]["text"] == "{'message': 'hi'}"
-        assert outcome["warnings"] == []
-        params = scene.showcase.received[-1]["params"]
-        assert params["_meta"]["a"] == 1
-        shown = scene.shown("1")
-        assert (shown["server"], shown["subject"]) == ("s", "echo")
-        (asked,) = [item.value for item in scene.board.since(0) if item.kind == "asked"]
-        assert asked is not None
-        assert asked["params"]["arguments"] == {"message": "hi"}
-
-
 @pytest.mark.parametrize(
     ("method", "params", "expected"),
     [
@@ -160,20 +112,6 @@ async def test_every_method(method: str, params: dict[str, Any], expected: str) 
         assert ("error" in outcome) == (state == "failed" and params.get("name") != "fail")
 
 
-async def test_progress_and_cancelling() -> None:
-    async with play() as scene:
-        name = scene.calls.start(scene.client, PageRequest("s", "tools/call", {"name": "slow"}))
-        await until(lambda: scene.shown(name).get("progress", {}).get("progress") == 3)
-        assert scene.shown(name)["state"] == "running"
-        assert scene.shown(name)["progress"]["message"] == "counting"
-        scene.calls.cancel(name)
-        await until(lambda: scene.shown(name)["state"] != "running")
-        assert (scene.calls.result(name) or {})["error"]["type"] == "Cancelled"
-        told = scene.showcase.received
-        await until(lambda: told[-1]["method"] == "notifications/cancelled")
-        scene.calls.cancel(name)
-
-
 class Stub:
     """A client that tells of its progress too late, and takes any request."""
 
@@ -190,15 +128,6 @@ class Stub:
     async def request(self, *arguments: Any, fresh: bool = False, **options: Any) -> Any:
         self.fresh = fresh
         return {}
-
-
-async def test_progress_that_comes_late_does_not_begin_it_again() -> None:
-    async with play() as scene:
-        stub: Any = Stub()
-        scene.client = stub
-        state, _ = await scene.outcome("tools/call", {"name": "x"})
-        stub.late(Progress({"progress": 1}))
-        assert (state, scene.shown("1")["state"]) == ("done", "done")
 
 
 async def test_what_the_page_asks_for_is_what_the_server_says_now() -> None:
@@ -225,13 +154,6 @@ async def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) ->
         for _ in range(3):
             await scene.outcome("ping", {})
         assert [scene.calls.result(name) is None for name in "123"] == [True, False, False]
-
-
-def test_what_the_page_may_ask_for() -> None:
-    assert PageRequest.of({"server": "s", "method": "m"}) == PageRequest("s", "m", {}, DEFAULT)
-    wanted = PageRequest.of({"server": "s", "method": "m", "params": {"uri": "u"}, "timeout": 2})
-    assert (wanted.subject, wanted.timeout) == ("u", 2)
-    assert PageRequest("s", "m", {"name": 7}).subject == ""
 
 
 @pytest.mark.parametrize(
@@ -382,29 +304,3 @@ async def test_the_address_of_a_login_is_shown_until_the_login_ends() -> None:
     await asyncio.wait(logins)
     await asyncio.sleep(0)
     assert not shown()
-
-
-async def test_a_browser_login_shows_its_address_until_the_user_comes_back() -> None:
-    """F-SHOW-10, F-AUTH-12: though a task that ends at once awaits the showing."""
-
-    async def log_in(provider: BrowserLogin, request: Authorize) -> None:
-        await provider.authorize(request)
-        await asyncio.get_running_loop().create_future()
-
-    questions = Questions(Board())
-
-    def show_login(url: str) -> Awaitable[bool]:
-        return questions.show_login("server", url)
-
-    provider = BrowserLogin(MemoryStore(), open_browser=show_login)
-    request = Authorize("https://id.example/x", "state", "https://app.example/callback")
-    task = asyncio.ensure_future(log_in(provider, request))
-    for _ in range(10):
-        await asyncio.sleep(0)
-    (item,) = questions.board.since(0)
-    assert item.value == {"url": "https://id.example/x", "host": "id.example"}
-    task.cancel()
-    await asyncio.wait({task})
-    await asyncio.sleep(0)
-    (item,) = questions.board.since(0)
-    assert item.value is None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from mcpclient.inspector.described import (
     copied_command,
     copied_target,
     copied_url,
-    described_client,
     described_error,
     fetch_lists,
     schema_faults,
@@ -27,7 +25,6 @@ from mcpclient.inspector.inspector import source_of
 from mcpclient.inspector.servers import Watch
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.inspector.recorded import recording
-from tests.inspector.showcase import MALFORMED, Showcase
 
 pytestmark = pytest.mark.virtual_time
 
@@ -40,32 +37,6 @@ def watch_of(made: Recording) -> Watch:
     (state,) = source_of(made).states().values()
     watch.follow(state)
     return watch
-
-
-def test_no_value_of_a_header_or_a_variable_is_told() -> None:
-    """F-AUTH-12: nor the token, nor what stands in the query."""
-    clients = [
-        Client("https://h.example/mcp?key=s3cret", headers={"X-Mine": "s3cret"}),
-        Client("https://h.example/mcp", auth="s3cret", headers=lambda: {"X": "s3cret"}),
-        Client("https://h.example/mcp", auth=OAuth(client_id="me")),
-        Client([sys.executable, "--key", "s3cret"], env={"API_KEY": "s3cret"}),
-    ]
-    told = [described_client(client) for client in clients]
-    assert "s3cret" not in json.dumps(told)
-    assert told[0]["headers"] == ["X-Mine"]
-    assert told[1]["headers_are_computed"]
-    assert [each["auth"] for each in told] == [None, "a bearer token", "OAuth", None]
-    assert (told[3]["env"], told[3]["inherit_env"]) == (["API_KEY"], "safe")
-    assert (told[0]["transport"], told[0]["version"], told[0]["era"]) == (None, None, None)
-
-
-async def test_a_connected_client() -> None:
-    showcase = Showcase()
-    async with Client(showcase.transport, protocol_version="2025-11-25", roots=[]) as client:
-        told = described_client(client)
-    assert told["server"] == {"name": "showcase", "version": "1"}
-    assert (told["era"], told["answers"]) == ("handshake", ["roots"])
-    assert told["instructions"] == "Search first, then read."
 
 
 def test_an_error_comes_with_its_hint_and_without_secrets() -> None:
@@ -193,18 +164,6 @@ async def fetched(answers: Lists, capabilities: Lists = EVERYTHING) -> Lists:
         return await fetch_lists(client)
 
 
-async def test_all_pages_of_all_lists_and_what_is_odd() -> None:
-    tools = [{"name": f"t{n}", "inputSchema": {"type": "object"}} for n in range(2500)]
-    server = Showcase(tools=tools + MALFORMED)
-    async with Client(server.transport, protocol_version="2025-11-25") as client:
-        lists = await fetch_lists(client, fresh=True)
-        assert client._listed._schemas == {}
-    assert len(lists["tools"]) == 2504
-    assert [len(lists[name]) for name in ("resources", "templates", "prompts")] == [2, 1, 1]
-    assert lists["errors"] == {}
-    assert lists["tools"][2500:] == MALFORMED
-
-
 async def test_a_list_that_is_begun_anew_has_nothing_twice() -> None:
     """F-API-9, F-SHOW-10: a cursor became invalid between two pages."""
     asked: list[Any] = []
@@ -218,12 +177,6 @@ async def test_a_list_that_is_begun_anew_has_nothing_twice() -> None:
     found = await fetched({"tools/list": tools}, {"tools": {}})
     assert (found["tools"], found["errors"]) == ([7, 7], {})
     assert len(asked) == 4
-
-
-async def test_what_is_not_offered_is_not_asked_for() -> None:
-    found = await fetched({}, {})
-    assert found["tools"] == found["prompts"] == []
-    assert found["errors"] == {}
 
 
 async def test_a_list_that_fails_is_empty_and_says_why() -> None:

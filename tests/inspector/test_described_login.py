@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import traceback
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -45,37 +44,6 @@ async def play(
             await client.close()
 
 
-async def test_a_login_is_told_and_forgotten() -> None:
-    async with play() as (client, protected):
-        assert login_of(client) is not None
-        assert (await described_login(client, None))["login"] is None
-        await client.connect()
-        told = await described_login(client, None)
-        assert told["login"]["state"] == "logged in, renewed as needed"
-        assert told["login"]["issuer"].startswith("http://127.0.0.1:")
-        assert told["login"]["clientId"] == "the-client"
-        assert "SECRET" not in json.dumps(told)
-        await client.close()
-        await known_login(client).log_out()
-        assert (await described_login(client, None))["login"] is None
-        await client.connect()
-        assert protected.counts["authorize"] == 2
-
-
-async def test_a_login_is_finished_with_the_address_that_the_browser_ended_at() -> None:
-    async with play(lambda _: TwoStepLogin(MemoryStore())) as (client, protected):
-        with pytest.raises(AuthorizationRequired) as raised:
-            await client.connect()
-        told = await described_login(client, raised.value)
-        assert (told["login"], told["visit"], told["host"]) == (None, raised.value.url, "127.0.0.1")
-        for wrong in ("http://127.0.0.1/callback", "nothing"):
-            with pytest.raises(UsageError):
-                await finish_login(client, wrong)
-        await finish_login(client, protected.authorize(told["visit"]))
-        await client.connect()
-        assert (await described_login(client, None))["login"]["state"].startswith("logged in")
-
-
 async def test_no_traceback_holds_the_code_of_a_login() -> None:
     """F-AUTH-12: services that collect errors send the variables of every frame."""
     async with play(lambda _: TwoStepLogin(MemoryStore())) as (client, _):
@@ -88,24 +56,6 @@ async def test_no_traceback_holds_the_code_of_a_login() -> None:
             ours = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
             assert "finish_login" in {frame.name for frame in ours}
             assert "SECRET" not in str([frame.locals for frame in ours])
-
-
-async def test_who_wants_to_log_in_is_asked_again() -> None:
-    """Also within the 15 minutes in which nobody is asked unasked."""
-    answers = [False, True]
-
-    class Hesitant(User):
-        async def authorize(self, request: Any) -> Any:
-            self.asked.append(request)
-            return await self.yes(request) if answers.pop(0) else None
-
-    async with play(Hesitant) as (client, _):
-        for _ in range(2):
-            with pytest.raises(AuthorizationRequired):
-                await client.connect()
-        assert answers == [True]
-        await known_login(client).expect_login()
-        await client.connect()
 
 
 async def test_a_server_without_a_login() -> None:

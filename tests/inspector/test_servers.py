@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import AuthorizationRequired, Client, ConnectFailed, Manager, Recording, UsageError
+from mcpclient import Client, ConnectFailed, Manager, Recording, UsageError
 from mcpclient.client.requests import connection_of
 from mcpclient.inspector.board import Board, PageRequest, Questions
 from mcpclient.inspector.servers import (
@@ -23,7 +23,6 @@ from mcpclient.inspector.servers import (
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
-from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -68,64 +67,6 @@ async def test_a_clients_way() -> None:
     assert client.is_connected
     await source.disconnect(name)
     assert source.states()[name].status == "closed"
-
-
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [(ConnectFailed("x", "refused"), "failed"), (AuthorizationRequired("https://x"), "needs_auth")],
-)
-async def test_why_a_client_is_not_connected(error: Exception, status: str) -> None:
-    source = ClientSource(Client(Failing(error)))
-    (name,) = source.states()
-    await source.connect(name)
-    state = source.states()[name]
-    assert state.status == status
-    assert type(state.error) is type(error)
-
-
-class Slow(mcpclient.MemoryStore):
-    """Takes a second for a record."""
-
-    async def load(self, key: str) -> Any:
-        await asyncio.sleep(1)
-        return await super().load(key)
-
-
-@pytest.mark.parametrize("seconds", [0.5, 1.5])
-async def test_disconnecting_while_it_is_connected(seconds: float) -> None:
-    """F-SHOW-10: while it is looked whether somebody has to log in, and later: no failure."""
-
-    async def stall(request: Request, answer: Answer) -> None:
-        await answer.stall()
-
-    async with HttpServer({"POST /mcp": stall}) as server:
-        auth = mcpclient.OAuth(provider=mcpclient.TwoStepLogin(Slow()))
-        source = ClientSource(Client(str(server.url()), auth=auth))
-        (name,) = source.states()
-        connecting = asyncio.ensure_future(source.connect(name))
-        await asyncio.sleep(seconds)
-        await source.disconnect(name)
-        await connecting
-        assert asyncio.get_running_loop().time() < 5
-        assert (source.states()[name].status, source.states()[name].error) == ("closed", None)
-        assert not server.requests
-
-
-async def test_servers_are_added_and_closed_with_it() -> None:
-    made: list[Client] = []
-
-    def make(name: str, target: Any) -> Client:
-        made.append(client_of())
-        return made[-1]
-
-    source = ClientSource(make("first", "anything"), make)
-    await source.add("second", "anything")
-    assert source.states()["second"].status == "connected"
-    for name in ("", "second"):
-        with pytest.raises(UsageError):
-            await source.add(name, "anything")
-    await source.close()
-    assert not any(client.is_connected for client in made)
 
 
 def test_a_server_that_there_is_not() -> None:
@@ -221,60 +162,6 @@ async def test_a_client_is_heard_from_the_moment_it_is_followed() -> None:
         assert (told["status"], told["error"], told["since"]) == ("connected", None, 5.0)
 
 
-async def test_another_client_of_the_same_server_is_followed_instead() -> None:
-    watch, clients = Watch(), [client_of(), client_of()]
-    for client in clients:
-        watch.follow(ServerState("closed", client))
-    await clients[0].connect()
-    assert watch.journal.next == 0
-    await clients[1].connect()
-    assert watch.journal.next > 0
-    for client in clients:
-        await client.close()
-
-
-async def test_lists_are_asked_for_when_they_are_new() -> None:
-    showcase, watch = Showcase(), Watch()
-    async with client_of(showcase) as client:
-        watch.follow(ServerState("connected", client))
-
-        def asked() -> int:
-            return sum(message.get("method") == "tools/list" for message in showcase.received)
-
-        first = await watch.lists(fresh=False)
-        assert await watch.lists(fresh=False) is first
-        assert asked() == 1
-        await watch.lists(fresh=True)
-        assert asked() == 2
-        showcase.notify("notifications/tools/list_changed")
-        await client.ping()
-        await watch.lists(fresh=False)
-        assert asked() == 3
-
-
-async def test_lists_are_those_of_the_session() -> None:
-    """F-SHOW-10: another one, or another client, may have other lists."""
-    showcases = [Showcase(), Showcase()]
-
-    def asked() -> list[int]:
-        return [
-            sum(message.get("method") == "tools/list" for message in showcase.received)
-            for showcase in showcases
-        ]
-
-    watch = Watch()
-    async with client_of(showcases[0]) as first, client_of(showcases[1]) as second:
-        watch.follow(ServerState("connected", first))
-        await watch.lists(fresh=False)
-        await first.close()
-        await first.connect()
-        await watch.lists(fresh=False)
-        assert asked() == [2, 0]
-        watch.follow(ServerState("connected", second))
-        await watch.lists(fresh=False)
-        assert asked() == [2, 1]
-
-
 async def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     showcase = Showcase()
@@ -293,15 +180,6 @@ async def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     assert [call["method"] for call in watch.calls()] == ["initialize", "tools/list"]
 
 
-def test_a_server_of_which_nothing_is_known() -> None:
-    assert Watch().described() == {
-        "status": "closed",
-        "error": None,
-        "since": None,
-        "changed_lists": 0,
-    }
-
-
 # A room
 
 
@@ -315,41 +193,6 @@ def recorder_is_on(client: Client) -> bool:
     return recorder is not None and recorder.is_on
 
 
-async def test_nothing_is_written_down_before_a_page_looks_nor_long_after() -> None:
-    """F-SHOW-10: it costs nothing until a page is open."""
-    async with client_of() as client:
-        room = room_of(client)
-        assert not recorder_is_on(client)
-        with room.being_watched():
-            room.observe()
-            assert recorder_is_on(client)
-        await asyncio.sleep(20)
-        with room.being_watched():
-            assert recorder_is_on(client)
-        await asyncio.sleep(29)
-        assert recorder_is_on(client)
-        await asyncio.sleep(2)
-        assert not recorder_is_on(client)
-        with room.being_watched():
-            room.observe()
-            assert recorder_is_on(client)
-        await room.close()
-        assert not recorder_is_on(client)
-
-
-async def test_it_listens_for_the_last_page() -> None:
-    """F-SHOW-10: that another one has gone ends nothing."""
-    async with client_of() as client:
-        room = room_of(client)
-        with room.being_watched():
-            room.observe()
-            with room.being_watched():
-                pass
-            await asyncio.sleep(100)
-            assert recorder_is_on(client)
-        await room.close()
-
-
 async def test_calls_end_with_the_inspector() -> None:
     """F-SHOW-10: no program waits for what nobody looks at any more."""
     async with client_of() as client:
@@ -358,16 +201,6 @@ async def test_calls_end_with_the_inspector() -> None:
         await asyncio.sleep(0)
         await room.close()
         assert (room.calls.result(name) or {})["error"]["type"] == "Cancelled"
-
-
-async def test_with_a_purpose_of_its_own_it_listens_always() -> None:
-    async with client_of() as client:
-        room = room_of(client, always=True)
-        with room.being_watched():
-            room.observe()
-        await asyncio.sleep(100)
-        assert recorder_is_on(client)
-        await room.close()
 
 
 async def test_the_board_shows_the_servers_and_forgets_those_that_are_gone() -> None:

@@ -24,15 +24,6 @@ def test_the_four_kinds() -> None:
     assert messages.response("7", {}) == {"jsonrpc": "2.0", "id": "7", "result": {}}
 
 
-def test_error_responses() -> None:
-    """F-WIRE-2: a code is a plain integer on the wire; data only where there is some."""
-    answer = messages.error_response(7, ErrorCode.METHOD_NOT_FOUND, "no")
-    assert answer == {"jsonrpc": "2.0", "id": 7, "error": {"code": -32601, "message": "no"}}
-    assert type(answer["error"]["code"]) is int
-    assert messages.error_response(7, 1, "no", {"a": 1})["error"]["data"] == {"a": 1}
-    assert messages.error_response(7, 1, "no", 0)["error"]["data"] == 0
-
-
 def test_codes_by_name() -> None:
     """F-WIRE-2: every code of JSON-RPC and of all revisions."""
     assert {code.name: code.value for code in ErrorCode} == {
@@ -47,23 +38,3 @@ def test_codes_by_name() -> None:
         "UNSUPPORTED_PROTOCOL_VERSION": -32022,
         "URL_ELICITATION_REQUIRED": -32042,
     }
-
-
-def test_what_answers_a_request() -> None:
-    """F-WIRE-1: the id as it was sent, as a string or a float of it; and nothing with a method."""
-    for echoed in (1, "1", 1.0):
-        assert messages.is_answer({"id": echoed, "result": {}}, 1)
-        assert not messages.is_answer({"id": echoed, "method": "ping"}, 1)
-    for other in (None, True, 2, 1.5, "01", [1], {"id": 1}):
-        assert not messages.is_answer({"id": other, "result": {}}, 1)
-    assert messages.is_answer({"id": "a"}, "a")
-    assert not messages.is_answer({}, "a")
-
-
-def test_an_id_in_all_its_forms() -> None:
-    """F-WIRE-1: one reading of ids, wherever they stand; what is no id matches nothing."""
-    assert [messages.plain_id(form) for form in (7, "7", 7.0, "07", "a", -1, "0")] == [
-        *(7, 7, 7, "07", "a", -1, 0)
-    ]
-    assert {messages.plain_id(other) for other in (None, True, 1.5)} == {None}
-    assert messages.plain_id([1]) is None

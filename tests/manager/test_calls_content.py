@@ -28,18 +28,6 @@ def member(**answers: Any) -> Member:
     return Member(answers={**found, **answers}, capabilities={"resources": {}, "prompts": {}})
 
 
-async def test_what_is_no_refusal_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-10: a list that is short by a mistake of this library's is no list."""
-    async with Manager({"a": member(), "b": member()}) as manager:
-
-        async def mistaken(*arguments: object, **options: object) -> list[Any]:
-            raise LookupError("mistake")
-
-        monkeypatch.setattr(manager["b"], "list_prompts", mistaken)
-        with pytest.raises(LookupError, match="mistake"):
-            await manager.list_prompts()
-
-
 async def test_a_timeout_names_the_request_that_was_made() -> None:
     """F-MANY-10, F-SHOW-15: not the call of a tool."""
     slow = Member("y", seconds=1_000_000.0)
@@ -114,17 +102,6 @@ async def test_a_slow_owner_keeps_its_resource() -> None:
     async with Manager({"owner": owner, "evil": evil}) as manager:
         with pytest.raises(UsageError, match="may be of owner, which has not listed any"):
             await manager.read_resource("mem://1")
-
-
-async def test_a_prompt_is_got_from_the_server_that_is_said() -> None:
-    """F-SAFE-4: a server called ``github:admin`` answers no prompt of ``github``."""
-    servers = {"github": member(), "github:admin": member()}
-    async with Manager(servers) as manager:
-        with pytest.raises(UsageError, match="may be a prompt of github, github:admin"):
-            await manager.get_prompt("github:admin:review")
-        got = await manager.get_prompt("admin:review", server="github")
-        assert got.description == "admin:review"
-        assert not servers["github:admin"].script.sent("prompts/get")
 
 
 async def test_hooks_know_the_server_of_a_prompt_and_a_resource() -> None:

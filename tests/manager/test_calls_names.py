@@ -18,20 +18,6 @@ from mcpclient.manager.calls import (
 OFFERED: dict[str, Collection[str]] = {"a": {"file:///x", "mem://1"}, "b": {"file:///x", "a:mem"}}
 
 
-@pytest.mark.parametrize(
-    ("uri", "found"),
-    [
-        ("mem://1", ("a", "mem://1")),
-        ("a:mem", ("b", "a:mem")),  # a URI of the server's own goes first
-        ("b:file:///y", ("b", "file:///y")),
-        ("closed:file:///y", ("closed", "file:///y")),
-    ],
-)
-def test_whose_resource_it_is(uri: str, found: tuple[str, str]) -> None:
-    """F-MANY-10"""
-    assert find_resource_server(uri, OFFERED, ["a", "b", "closed"]) == found
-
-
 def test_resources_that_several_or_none_have() -> None:
     """F-MANY-10: said, and not guessed; with one server there is nothing to guess."""
     with pytest.raises(UsageError, match="may be of a, b: say server="):
@@ -53,22 +39,6 @@ def test_no_server_takes_what_may_be_anothers(uri: str, listed: Any, servers: li
     """F-SAFE-4: neither by what it lists nor by what it is called."""
     with pytest.raises(UsageError, match=r"may be of .*say server="):
         find_resource_server(uri, listed, servers)
-
-
-def test_a_server_named_as_a_scheme_owns_no_addresses() -> None:
-    """F-SAFE-4: what follows the colon of a web address is not a URI."""
-    with pytest.raises(UsageError, match="no server lists"):
-        find_resource_server("https://x.example/", {"a": [], "https": []}, ["a", "https"])
-    found = find_resource_server("https:https://x.example/", {"a": [], "https": []}, ["a", "https"])
-    assert found == ("https", "https://x.example/")
-
-
-def test_a_list_that_is_not_known_yet_may_have_it() -> None:
-    """F-SAFE-4: the next server that lists it does not get what a slow one owns."""
-    with pytest.raises(UsageError, match="may be of slow, which has not listed any"):
-        find_resource_server("mem://1", {"evil": ["mem://1"]}, ["slow", "evil"], ["slow"])
-    found = find_resource_server("evil:mem://1", {"evil": ["mem://1"]}, ["slow", "evil"], ["slow"])
-    assert found == ("evil", "mem://1")
 
 
 def test_names_of_prompts() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Config, Manager, Policy, ServerConfig, connect_all, load_config
+from mcpclient import Config, Manager, ServerConfig, connect_all, load_config
 from mcpclient.errors import ServersFailed, UsageError
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.fleet import configured_servers
@@ -39,19 +39,6 @@ def test_forms(given: Any, targets: Any) -> None:
 def test_what_is_none_of_them(given: Any) -> None:
     with pytest.raises(UsageError):
         configured_servers(given, Gate())
-
-
-def test_what_is_switched_off_or_denied() -> None:
-    """F-MANY-2, F-MANY-9: a policy judges also what was loaded without it."""
-    named = ServerConfig("named", "file", "x.json", "x", enabled=False)  # loaded so, by name
-    off = ServerConfig("off", enabled=False)
-    given = {"off": off, "named": named, "evil": URL, "good": ["npx", "x"]}
-    policy = Policy(deny=["url:https://*.example.com/*"])
-    for each in (given, Config(configured_servers(given, Gate()))):
-        servers = configured_servers(each, Gate(policy))
-        states = {name: server.state for name, server in servers.items()}
-        assert states == {"off": "disabled", "named": "ready", "evil": "denied", "good": "ready"}
-        assert servers["evil"].reason
 
 
 def test_the_entry_of_a_mapping_says_what_is_used_of_it() -> None:

@@ -38,26 +38,6 @@ def _server(name: str, member: Any) -> ServerConfig:
 
 
 @pytest.mark.virtual_time
-async def test_only_what_changed_is_touched() -> None:
-    """F-MANY-4: other servers keep their connections; the order is that of the new file."""
-    same, old, new, gone = Member("x"), Member("y"), Member("z"), Member("w")
-    before = config(same=same, other=old, gone=gone)
-    async with Manager(before) as manager:
-        client, held = manager["same"], manager.servers
-        changes = await manager.reload(config(late=Member("v"), other=new, same=same))
-        assert changes.added == ("late",)
-        assert (changes.removed, changes.changed) == (("gone",), ("other",))
-        assert changes.unchanged == ("same",)
-        assert manager["same"] is client and same.attempts == 1
-        assert list(manager.servers) == list(held) == ["late", "other", "same"]
-        assert set(statuses(manager).values()) == {"connected"}
-        assert {each.name for each in manager.tools} == {"same__x", "other__z", "late__v"}
-        assert not await manager.reload(
-            config(late=manager.servers["late"].config.target, other=new, same=same)
-        )
-
-
-@pytest.mark.virtual_time
 async def test_servers_that_came_from_no_file() -> None:
     """F-MANY-4"""
     async with Manager({"a": Member()}) as manager:
@@ -161,18 +141,6 @@ async def test_closed_while_servers_are_exchanged() -> None:
         with pytest.raises(ClientClosed):
             await changing
         assert target.attempts == 0
-
-
-async def test_closed_while_the_file_is_read_for_one_server(tmp_path: Path) -> None:
-    """F-MANY-4, F-MANY-11: it is not connected any more."""
-    file = tmp_path / ".mcp.json"
-    server = {"command": sys.executable, "args": ["-c", "pass"], "disabled": True}
-    file.write_text(json.dumps({"mcpServers": {"off": server}}), "utf-8")
-    async with Manager(file) as manager:
-        connecting = asyncio.ensure_future(manager.connect("off"))
-        await turns()
-    # The file may have been read in the meantime: then it was switched on, and is closed again.
-    assert (await connecting).status in (Status.DISABLED, Status.CLOSED)
 
 
 def demo(tmp_path: Path, **servers: Any) -> Path:

@@ -36,13 +36,6 @@ def test_options_for_all_that_mean_nothing_for_one_are_left_out(
     assert (options["name"], options["trusted"]) == ("a", False)
 
 
-def test_a_servers_own_options_count_more() -> None:
-    """F-MANY-15"""
-    own = ServerConfig("a", target="npx x", options={"timeout": 60, "env": {}}, trusted=True)
-    options = options_for(own, SHARED)
-    assert (options["timeout"], options["env"], options["trusted"]) == (60, {}, True)
-
-
 def test_an_entry_cannot_loosen_what_is_shared() -> None:
     """F-MANY-19, F-AUDIT-1: both logs get a line, and of two limits the stricter one counts."""
     own = {"audit": "own.jsonl", "limits": ServerLimits(at_once=2, per_minute=60)}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any
 
 import pytest
 
@@ -36,32 +35,6 @@ async def test_so_many_at_once(local: bool, environ: dict[str, str], most: int) 
 
     await asyncio.gather(*(slots.run(work, local=local) for _ in range(most + 9)))
     assert max(seen) == most
-
-
-@pytest.mark.parametrize(("local", "seconds"), [(True, 0.3), (False, 5.0)])
-async def test_who_takes_longer_gives_the_slot_up(local: bool, seconds: float) -> None:
-    """F-MANY-1, F-MANY-20: a slot is for starting; who waits after that goes on without one."""
-    names = ("MCP_SERVER_CONNECTION_BATCH_SIZE", "MCP_REMOTE_SERVER_CONNECTION_BATCH_SIZE")
-    slots = Slots(dict.fromkeys(names, "3"))
-    loop = asyncio.get_running_loop()
-
-    async def slow() -> float:
-        await asyncio.sleep(100)
-        return loop.time()
-
-    async def fast() -> float:
-        return loop.time()
-
-    dead = [asyncio.ensure_future(slots.run(slow, local=local)) for _ in range(3)]
-    await asyncio.sleep(0)
-    assert await slots.run(fast, local=local) == seconds
-    assert await asyncio.gather(*dead) == [100, 100, 100]
-    failing: Any = asyncio.ensure_future(slots.run(slow, local=local))
-    await asyncio.sleep(0.1)
-    failing.cancel()
-    await asyncio.wait({failing})
-    semaphore = slots._local if local else slots._remote
-    assert semaphore._value == 3  # given back once, and no more
 
 
 @pytest.mark.parametrize("size", ["0", "-1", "many", "1.5"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
 from typing import Any
 
@@ -20,21 +19,6 @@ def names_for(naming: Any, *servers: tuple[str, list[str]], limit: int = 64) -> 
     for server, tools in servers:
         names.assign(server, tools)
     return {server: dict(names.names_of(server)) for server, _ in servers}
-
-
-@pytest.mark.parametrize(
-    ("naming", "name"),
-    [
-        ("server__tool", "my-jira__search_issues"),
-        ("mcp__server__tool", "mcp__my-jira__search_issues"),
-        ("server_tool", "my-jira_search_issues"),
-        ("tool", "search_issues"),
-        (lambda server, tool: f"{tool}.of.{server}", "search_issues_of_my-jira"),
-    ],
-)
-def test_styles(naming: Any, name: str) -> None:
-    """F-MANY-11, seed 000 (``ns__tool``), seed 002 (``mcp__…``), seed 004 (``server_tool``)."""
-    assert names_for(naming, ("my-jira", ["search_issues"])) == {"my-jira": {"search_issues": name}}
 
 
 def test_a_server_may_have_a_way_of_its_own() -> None:
@@ -71,30 +55,6 @@ def test_names_are_looked_up_and_never_parsed() -> None:
     names.assign("a", ["b__c"])
     assert names.owner("a_b__c") == ("a__b", "c")
     assert names.owner("a__b__c") == ("a", "b__c")
-
-
-def test_a_name_that_is_taken_gets_a_number() -> None:
-    """F-MANY-11: in the order of the configuration, then of the tools' own names."""
-    assert names_for("tool", ("b", ["x.y", "x y"]), ("a", ["x_y"])) == {
-        "b": {"x y": "x_y", "x.y": "x_y_2"},
-        "a": {"x_y": "x_y_3"},
-    }
-
-
-def test_a_name_over_the_limit_ends_with_a_digest() -> None:
-    """F-MANY-11: which fits together with the number, should there be one."""
-    long = "t" * 80
-    digest = hashlib.sha256(f"srv\0{long}".encode()).hexdigest()[:8]
-    names = names_for("server__tool", ("srv", [long]))["srv"]
-    assert names[long] == f"{'srv__' + 't' * 50}_{digest}"
-    assert len(names[long]) == 64
-    # 64 characters fit, but not with a number.
-    exact = "t" * 59
-    fitting = names_for("server__tool", ("srv", [exact, "t" * 58 + "."]), ("s.v", []))["srv"]
-    assert fitting[exact] == f"srv__{exact}"
-    tight = names_for(lambda server, tool: "n" * 64, ("a", ["x"]), ("b", ["x"]))
-    assert tight["a"]["x"] == "n" * 64
-    assert tight["b"]["x"].endswith("_2") and len(tight["b"]["x"]) == 64
 
 
 def test_other_limits() -> None:
@@ -177,74 +137,6 @@ def test_a_name_is_never_taken_apart_as_that_of_another_server(naming: Any) -> N
     assert labels["github"] == "github"
 
 
-@pytest.mark.parametrize(
-    ("naming", "begins"),
-    [
-        ("server__tool", {"my_jira__x": True, "my_jira_x": False, "my_jira2__x": False}),
-        ("mcp__server__tool", {"mcp__my_jira__x": True, "my_jira__x": False}),
-        ("server_tool", {"my_jira_x": True, "jira_x": False}),
-        ("tool", {"x": False, "my_jira__x": False}),
-        (lambda server, tool: f"{tool}.of.{server}", {"x_of_my_jira": False}),
-    ],
-)
-def test_how_the_names_of_a_server_begin(naming: Any, begins: dict[str, bool]) -> None:
-    """F-MANY-3, F-MANY-11: a guess of whom to ask, where nothing is known yet."""
-    names = ToolNames(naming, 64, ["my jira"])
-    assert {name: names.claimed_by(name) == "my jira" for name in begins} == begins
-
-
-THEFTS: list[tuple[Any, str, str, str]] = [
-    ("server__tool", "git", "git__hub", "hub__create_issue"),
-    ("server_tool", "git", "git_hub", "hub_create_issue"),
-    ("mcp__server__tool", "a", "a__b", "b__x"),
-    ("server__tool", "my.server", "my_server", "x"),
-    ("server__tool", "github", "git" * 30, "x"),
-    (lambda server, tool: f"{server}{tool}", "git", "github", "hubpush"),
-]
-
-
-@pytest.mark.parametrize(("naming", "thief", "owner", "tool"), THEFTS)
-@pytest.mark.parametrize("is_first", [True, False])
-def test_no_name_begins_as_that_of_another_server(
-    naming: Any, thief: str, owner: str, tool: str, is_first: bool
-) -> None:
-    """F-SAFE-4: whether the other is connected or not, and whoever comes first."""
-    names = ToolNames(naming, 64, [thief, owner] if is_first else [owner, thief])
-    names.assign(thief, [tool, f"{tool}2", "t" * 80])
-    for name in names.names_of(thief).values():
-        assert names.claimed_by(name) == thief, name
-        assert len(name) <= 64
-    names.assign(owner, ["create_issue", "x"])
-    for name in names.names_of(owner).values():
-        assert names.claimed_by(name) in (owner, None), name
-        assert names.owner(name) == (owner, "x" if name.endswith("x") else "create_issue") or (
-            len(owner) > 64
-        )
-
-
-def test_a_server_whose_tools_have_no_beginning_takes_no_other_beginning() -> None:
-    """F-SAFE-4: by the name that it gives its tool."""
-    names = ToolNames("server__tool", 64, ["github", "evil"])
-    names.add_server("evil", "tool")
-    names.assign("evil", ["github__create_issue", "x"])
-    assert names.owner("github__create_issue") is None
-    assert names.names_of("evil")["x"] == "x"
-    assert names.claimed_by(names.names_of("evil")["github__create_issue"]) is None
-
-
-@pytest.mark.parametrize("naming", ["tool", "server__tool", "server_tool"])
-def test_no_name_reads_as_that_of_another_server_in_another_style(naming: Any) -> None:
-    """F-SAFE-4: ``mcp__github`` in a rule of permission means github, however tools are named."""
-    names = ToolNames(naming, 64, ["mcp", "github"])
-    names.assign("mcp", ["github__x", "mcp__github__x", "_github__x", "x"])
-    for name in names.names_of("mcp").values():
-        parsed = parse_tool_name(name)
-        assert parsed is None or parsed.server != "github", name
-    names.assign("github", ["github__x", "mcp__github__y"])
-    own = names.names_of("github")
-    assert naming != "tool" or own == {name: name for name in own}
-
-
 def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
     """F-SAFE-4: a server that is added later is the one that gets another label."""
     names = ToolNames("server_tool", 64, ["a"])
@@ -254,15 +146,6 @@ def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
     assert names.owner("a_b_x") == ("a", "b_x")
     (name,) = names.names_of("a_b").values()
     assert name.startswith("a_b_") and name.endswith("_x") and name != "a_b_x"
-
-
-def test_after_the_first_look_no_name_is_taken_by_whoever_connects_later() -> None:
-    """F-SAFE-4: also of names that are given afterwards, as with ``wait="none"``."""
-    names = ToolNames("tool", 64, ["first", "second"])
-    names.settle()
-    names.assign("second", ["x"])
-    names.assign("first", ["x"])
-    assert names.owner("x") == ("second", "x")
 
 
 def test_who_was_first_keeps_its_label_in_the_next_run() -> None:

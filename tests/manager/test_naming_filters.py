@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 
 import mcpclient
 from mcpclient import Manager
-from mcpclient.manager.naming import any_pattern, fits_pair, is_offered
+from mcpclient.manager.naming import fits_pair
 from tests.manager.fleet import Member
 
 pytestmark = pytest.mark.virtual_time
-
-
-@pytest.mark.parametrize(
-    ("include", "exclude", "offered"),
-    [
-        ((), (), ["get", "get_all", "Get", "delete"]),
-        (("get*",), (), ["get", "get_all"]),
-        (("get", "delete"), (), ["get", "delete"]),
-        ((), ("*delete*",), ["get", "get_all", "Get"]),
-        (("*",), ("[gG]et",), ["get_all", "delete"]),
-        (("nothing",), (), []),
-    ],
-)
-def test_patterns(include: Sequence[str], exclude: Sequence[str], offered: list[str]) -> None:
-    """F-MANY-13: what is excluded is out, whatever is included."""
-    tools = ["get", "get_all", "Get", "delete"]
-    assert [tool for tool in tools if is_offered(tool, include, exclude)] == offered
 
 
 async def test_a_vetted_subset_of_an_editor() -> None:
@@ -65,7 +46,3 @@ async def test_a_vetted_subset_of_an_editor() -> None:
 def test_patterns_of_pairs(pattern: str, server: str, tool: str, fits: bool) -> None:
     """F-SAFE-4: a tool is its server and its name, and no name of a tool says another server."""
     assert fits_pair(pattern, server, tool) is fits
-
-
-def test_no_pattern_fits_nothing() -> None:
-    assert any_pattern(()).match("x") is None

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient import Manager, ServerConfig, ToolsUpdated
+from mcpclient import Manager, ServerConfig
 from mcpclient.client.connection.connection import Connection
 from mcpclient.manager import pins as memory_module
-from mcpclient.manager.pins import Memory, Remembered, memory_key
+from mcpclient.manager.pins import Memory, Remembered
 from tests.client.scripted_server import HANDSHAKE
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run
@@ -46,21 +46,6 @@ async def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> N
         assert [each.text for each in await asyncio.gather(*calls)] == ["x"] * 5
         assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
         assert not manager.tools[0].stale
-
-
-async def test_a_definition_that_changed_meanwhile_is_told(tmp_path: Path) -> None:
-    """F-MANY-14"""
-    path = tmp_path / "tools.json"
-    await first_run(Member("x"), path)
-    member = Member(tool("x", description="another"), "y")
-    async with Manager({"a": config(member)}, lazy=True, memory=path) as manager:
-        events = manager.events()
-        await manager.call_tool("a__x")
-        updates: list[ToolsUpdated] = []
-        while not updates:
-            event = await events.__anext__()
-            updates = [event] if isinstance(event, ToolsUpdated) else []
-        assert updates == [ToolsUpdated("a", added=("a__y",), changed=("a__x",))]
 
 
 async def test_what_it_spoke_in_an_earlier_run_is_tried_first(
@@ -96,22 +81,6 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     assert in_time == [True]
 
 
-def test_a_file_that_is_held_holds_up_nothing_else(held: threading.Event, tmp_path: Path) -> None:
-    """F-MANY-4, F-MANY-14: the event loop goes on while the manager waits for it."""
-
-    async def main() -> None:
-        manager = await Manager({"a": Member("x")}, memory=tmp_path / "tools.json")
-        closing = asyncio.ensure_future(manager.close())
-        for _ in range(100):
-            await asyncio.sleep(0)
-        assert statuses(manager) == {"a": "closed"}
-        assert not closing.done()
-        held.set()
-        await closing
-
-    asyncio.run(main())
-
-
 async def test_closing_waits_for_the_file_as_for_a_server(
     held: threading.Event, tmp_path: Path
 ) -> None:
@@ -121,27 +90,6 @@ async def test_closing_waits_for_the_file_as_for_a_server(
     await manager.close()
     assert asyncio.get_running_loop().time() - began == 5
     held.set()
-
-
-def test_remembered_by_configuration_and_user() -> None:
-    """F-MANY-14: another entry, or the same one with another user's token, is another server."""
-    entry = ServerConfig("a", target="https://a.example", raw={"url": "https://a.example"})
-    keys = {
-        memory_key(each)
-        for each in (
-            entry,
-            ServerConfig("b", target="https://a.example", raw=entry.raw),
-            ServerConfig("a", target="https://a.example", raw={"url": "https://b.example"}),
-            ServerConfig("a", options={"headers": {"X": "secret 1"}}, raw=entry.raw),
-            ServerConfig("a", options={"headers": {"X": "secret 2"}}, raw=entry.raw),
-            ServerConfig("a", options={"env": {"TOKEN": "secret 1"}}, raw=entry.raw),
-            ServerConfig("a", options={"env": {"TOKEN": "secret 2"}}, raw=entry.raw),
-            ServerConfig("a", options={"auth": "secret 1"}, raw=entry.raw),
-            ServerConfig("a", options={"auth": "secret 2"}, raw=entry.raw),
-        )
-    }
-    assert len(keys) == 9
-    assert all(len(key) == 64 for key in keys)
 
 
 @pytest.mark.needs_posix
@@ -175,16 +123,6 @@ def test_a_file_that_holds_something_else_is_none(content: str, tmp_path: Path) 
     assert list(memory.recall()) == ["k"]
 
 
-def test_it_does_not_grow_without_end(tmp_path: Path) -> None:
-    """F-MANY-14: the servers met last are remembered."""
-    memory = Memory(tmp_path / "tools.json")
-    for number in range(1100):
-        memory.note(str(number), Remembered())
-    memory.save()
-    memory.save()
-    assert list(memory.recall()) == [str(number) for number in range(100, 1100)]
-
-
 def test_a_file_that_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """F-MANY-14: nothing depends on it."""
     (tmp_path / "file").write_text("")
@@ -209,15 +147,6 @@ def test_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._fleet.memory
 
 
-def test_names_are_remembered_with_their_server(tmp_path: Path) -> None:
-    """F-SAFE-4: those that the tools had at the end of the run, and of known servers only."""
-    memory = Memory(tmp_path / "tools.json")
-    memory.note("a", Remembered([tool("x")]))
-    memory.save({"a": {"label": "a_1", "names": {"x": "a__x_2"}}, "b": {"label": "b"}})
-    (found,) = Memory(tmp_path / "tools.json").recall().items()
-    assert (found[0], found[1].names) == ("a", {"label": "a_1", "names": {"x": "a__x_2"}})
-
-
 def test_a_file_that_is_full_remembers_the_latest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -233,15 +162,3 @@ def test_a_file_that_is_full_remembers_the_latest(
         assert path.stat().st_size <= 1_000
     assert list(Memory(path).recall()) == ["server 7", "server 8", "server 9"]
     assert not caplog.records
-
-
-def test_a_file_of_an_earlier_version_that_is_too_large_is_replaced(tmp_path: Path) -> None:
-    """F-MANY-14"""
-    path = tmp_path / "tools.json"
-    path.touch(mode=0o600)
-    os.truncate(path, 65 * 1024 * 1024)
-    memory = Memory(path)
-    assert memory.recall() == {}
-    memory.note("a", Remembered(version="1"))
-    memory.save()
-    assert memory.recall() == {"a": Remembered(version="1", tools=[])}

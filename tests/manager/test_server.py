@@ -21,8 +21,6 @@ from mcpclient.errors import (
     ConnectFailed,
     ConnectionLost,
     HttpError,
-    PeerError,
-    RegistrationRequired,
 )
 from mcpclient.net.chained_log import read_log
 from mcpclient.net.login.storage import memory_of
@@ -76,28 +74,6 @@ async def test_a_lost_connection_is_made_anew() -> None:
     ]
 
 
-async def test_pauses_grow_as_long_as_the_manager_is_open() -> None:
-    """F-MANY-5: 0.5, 1, 2, 4, 8, 16, 30, 30 … seconds, and from the start after a success."""
-    member = Member("x")
-    at: list[float] = []
-    async with Manager({"a": member}) as manager:
-        opened = member.open
-
-        async def noted(receiver: Any) -> None:
-            at.append(asyncio.get_running_loop().time())
-            await opened(receiver)
-
-        member.open = noted  # type: ignore[method-assign]
-        for failures in (8, 1):
-            at.clear()
-            began = asyncio.get_running_loop().time()
-            member.refusals = failures
-            await lose(member)
-            await manager.call_tool("a__x", timeout=None)
-            pauses = [after - before for before, after in zip([began, *at], at)]
-            assert pauses == [0.5, 1, 2, 4, 8, 16, 30, 30, 30][: failures + 1]
-
-
 @pytest.mark.parametrize(("chance", "seconds"), [(0.0, 0.375), (1.0, 0.625)])
 async def test_a_pause_is_as_long_as_chance_has_it(
     chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch
@@ -128,32 +104,6 @@ async def test_a_pause_ends_with_an_attempt_in_between() -> None:
         assert manager.servers["a"].since == since
 
 
-async def test_what_is_left_of_a_connection_is_closed_before_the_next() -> None:
-    """F-MANY-5: two processes of one server could be in each other's way."""
-
-    class Slow(Member):
-        async def close(self) -> None:
-            await asyncio.sleep(3)
-            await super().close()
-
-    member = Slow("x")
-    async with Manager({"a": member}) as manager:
-        await lose(member)
-        await asyncio.sleep(2)
-        assert (member.attempts, statuses(manager)) == (1, {"a": "reconnecting"})
-        await asyncio.sleep(20)
-        assert (member.attempts, statuses(manager)) == (2, {"a": "connected"})
-
-
-async def test_an_earlier_client_says_nothing_about_the_connection() -> None:
-    """F-MANY-5: calls over it may end late, when there is another one."""
-    async with Manager({"a": Member("x"), "b": Member("y")}) as manager:
-        server, other = manager.servers["a"], manager.servers["b"].client
-        server.call_failed(other, HttpError(401, {}, b""))
-        server.lost(other, RESET)
-        assert statuses(manager)["a"] == "connected"
-
-
 async def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> None:
     """F-MANY-4: that of the earlier one is closed."""
     before, after = Member("x"), Member("x", "y")
@@ -173,43 +123,6 @@ async def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> Non
         assert manager["a"] is not client
         with pytest.raises(ClientClosed):
             await client.ping()
-
-
-async def test_a_first_attempt_that_fails_is_not_repeated_by_itself() -> None:
-    """F-MANY-5: a call or the user tries once more."""
-    member = Member("x", refusals=2)
-    async with Manager({"a": member}) as manager:
-        await asyncio.sleep(1000)
-        assert (statuses(manager), member.attempts) == ({"a": "failed"}, 1)
-        assert (await manager.connect("a")).status is Status.FAILED
-        assert (await manager.connect("a")).status is Status.CONNECTED
-        assert member.attempts == 3
-
-
-async def test_a_call_tries_a_failed_server_again() -> None:
-    """F-MANY-5: and fails with the reason when that fails, too."""
-    member = Member("x", refusals=2)
-    async with Manager({"a": member}) as manager:
-        with pytest.raises(ConnectFailed, match="connection refused"):
-            await manager["a"].call_tool("x")
-        assert (await manager["a"].call_tool("x")).text == "x"
-        assert member.attempts == 3
-
-
-async def test_a_call_waits_within_its_own_timeout() -> None:
-    """F-MANY-5: it was never sent, so it fails with a timeout, and the server goes on trying."""
-    member = Member("x")
-    async with Manager({"a": member}) as manager:
-        member.refusals = NEVER
-        await lose(member)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        with pytest.raises(CallTimeout) as told:
-            await manager.call_tool("a__x", timeout=3)
-        assert loop.time() - began == 3
-        assert isinstance(told.value.__cause__, (ConnectionLost, ConnectFailed))
-        assert statuses(manager) == {"a": "reconnecting"}
-    assert member.calls == []
 
 
 async def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:
@@ -241,21 +154,6 @@ async def test_time_of_a_human_is_counted_in_no_later_connection() -> None:
         assert (await manager.call_tool("a__x", timeout=5, max_timeout=9)).text == "x"
 
 
-async def test_a_call_of_a_filtered_server_waits_as_long_as_the_manager_says() -> None:
-    """F-MANY-5, F-MANY-13: its tools are looked at once it is connected."""
-    member = Member("x", "y")
-    server = ServerConfig("a", target=member, exclude=("y",))
-    async with Manager({"a": server}, timeout=100) as manager:
-        member.refusals = NEVER
-        await lose(member)
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        with pytest.raises(CallTimeout):
-            await manager.call_tool("a__x")
-        assert loop.time() - began == 100
-    assert member.calls == []
-
-
 class Flaky(Member):
     """Fails calls with ``failures`` before they reach the server, or after (``late``)."""
 
@@ -278,47 +176,6 @@ def flaky(*failures: Exception, late: bool = False, **annotations: bool) -> Flak
 
 
 REFUSED = ConnectFailed("the server", "connection refused")
-RESET = ConnectionLost("connection reset")
-
-
-@pytest.mark.parametrize(
-    ("trusted", "annotations", "calls"),
-    [
-        (True, {"idempotentHint": True}, 2),
-        (True, {"readOnlyHint": True}, 2),
-        (True, {}, 1),
-        (False, {"readOnlyHint": True}, 1),
-    ],
-)
-async def test_a_call_that_may_have_run_is_not_repeated(
-    trusted: bool, annotations: dict[str, bool], calls: int
-) -> None:
-    """F-MANY-5: unless a trusted server says that a second one does no harm."""
-    member = flaky(RESET, late=True, **annotations)
-    async with Manager({"a": member}, trusted=trusted) as manager:
-        if calls == 2:
-            assert (await manager.call_tool("a__x")).text == "x"
-        else:
-            with pytest.raises(ConnectionLost):
-                await manager.call_tool("a__x")
-        await turns()
-    assert member.calls == ["x"] * calls
-
-
-async def test_three_terminal_errors_in_a_row_close_and_reconnect() -> None:
-    """F-MANY-5, seed 002 (15.4.2): though the connection looks open."""
-    member = flaky(RESET, RESET, PeerError(1, "x"), RESET, RESET)
-    async with Manager({"a": member}) as manager:
-        for _ in range(5):
-            with pytest.raises((ConnectionLost, PeerError)):
-                await manager.call_tool("a__x")
-        assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
-        member.failures = [RESET]
-        with pytest.raises(ConnectionLost):
-            await manager.call_tool("a__x")
-        assert statuses(manager) == {"a": "reconnecting"}
-        assert (await manager.call_tool("a__x")).text == "x"
-        assert member.attempts == 2
 
 
 async def test_three_timeouts_without_a_word_count_as_well() -> None:
@@ -332,25 +189,6 @@ async def test_three_timeouts_without_a_word_count_as_well() -> None:
                 member.script.notify("notifications/message", level="info", data="busy")
                 await turns()
             assert statuses(manager) == {"a": "reconnecting" if number == 4 else "connected"}
-
-
-async def test_other_calls_in_flight_fail_with_the_reason() -> None:
-    """F-MANY-5: no call is left without an outcome when the connection is given up."""
-    member = flaky(RESET, RESET, RESET)
-    for method in ("tools/call", "resources/read"):
-        member.script.answers[method] = lambda params: None
-    async with Manager({"a": member}, timeout=None) as manager:
-        member.failures, kept = [], member.failures
-        waiting = asyncio.ensure_future(manager.call_tool("a__x"))
-        reading = asyncio.ensure_future(manager["a"].read_resource("mem://1"))
-        await turns()
-        member.failures = kept
-        for _ in range(3):
-            with pytest.raises(ConnectionLost):
-                await manager.call_tool("a__x")
-        for each in (waiting, reading):
-            with pytest.raises(ConnectionLost, match="connection reset"):
-                await each
 
 
 async def test_a_server_that_ends_while_its_tools_are_listed_is_not_connected() -> None:
@@ -372,50 +210,6 @@ async def test_a_server_that_ends_while_its_tools_are_listed_is_not_connected() 
         assert "while the tools were listed" in str(manager.servers["a"].error)
 
 
-@pytest.mark.parametrize(
-    ("error", "status"),
-    [
-        (AuthorizationRequired("https://auth.example/login"), Status.NEEDS_AUTH),
-        (RegistrationRequired("https://auth.example", "no way"), Status.NEEDS_CLIENT_REGISTRATION),
-        (HttpError(403, {}, b""), Status.FAILED),
-        (RuntimeError("a bug in a header provider"), Status.FAILED),
-    ],
-)
-async def test_what_a_failed_attempt_amounts_to(error: Exception, status: Status) -> None:
-    """F-MANY-2, F-AUTH-11, seed 004: a login is asked for, not a failure reported."""
-
-    class Closed(Member):
-        async def open(self, receiver: Any) -> None:
-            if self.refusals:
-                self.refusals = 0
-                raise error
-            await super().open(receiver)
-
-    async with Manager({"a": Closed("x", refusals=1)}) as manager:
-        server = manager.servers["a"]
-        assert server.status is status
-        assert server.error is not None and type(server.error) is type(error)
-        if status is not Status.FAILED:
-            with pytest.raises(type(error)):
-                await manager["a"].call_tool("x")
-        assert (await manager.connect("a")).status is Status.CONNECTED
-
-
-async def test_a_401_in_the_middle_is_a_login_to_be_asked_for() -> None:
-    """F-AUTH-11: other calls fail with it, too, and none is sent until the user connects."""
-    member = flaky(HttpError(401, {}, b""))
-    async with Manager({"a": member}) as manager:
-        with pytest.raises(HttpError):
-            await manager.call_tool("a__x")
-        assert statuses(manager) == {"a": "needs_auth"}
-        for _ in range(3):
-            with pytest.raises(HttpError):
-                await manager.call_tool("a__x")
-        assert (member.attempts, member.calls) == (1, [])
-        await manager.connect("a")
-        assert (await manager.call_tool("a__x")).text == "x"
-
-
 async def test_a_needed_login_is_forgotten_after_15_minutes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -431,59 +225,12 @@ async def test_a_needed_login_is_forgotten_after_15_minutes(
         assert (await manager.call_tool("a__x")).text == "x"
 
 
-async def test_without_reconnecting_a_lost_server_stays_closed() -> None:
-    """F-MANY-5: ``reconnect=None``."""
-    member = Member("x")
-    async with Manager({"a": member}, reconnect=None) as manager:
-        await lose(member)
-        await asyncio.sleep(100)
-        assert (statuses(manager), member.attempts) == ({"a": "closed"}, 1)
-
-
 async def test_a_user_who_closes_a_client_means_it() -> None:
     """F-MANY-4: it is the same as disconnecting the server."""
     async with Manager({"a": Member("x")}) as manager:
         await manager["a"].close()
         await turns()
         assert (statuses(manager), list(manager.tools)) == ({"a": "closed"}, [])
-
-
-async def test_disconnecting_while_it_is_tried() -> None:
-    """F-MANY-4: nothing goes on in the background, and a waiting call learns of it."""
-    member = Member("x", seconds=50)
-    async with Manager({"a": member}, wait="none") as manager:
-        waiting = asyncio.ensure_future(manager["a"].call_tool("x"))
-        await asyncio.sleep(1)
-        await manager.disconnect("a")
-        with pytest.raises(mcpclient.ServerUnavailable):
-            await waiting
-        await asyncio.sleep(100)
-        assert (statuses(manager), member.attempts) == ({"a": "closed"}, 1)
-
-
-async def test_telemetry_of_many_servers() -> None:
-    """F-SHOW-7, seed 000: who was connected, over what, with how many tools; and each call."""
-    told: list[dict[str, Any]] = []
-    hooks = mcpclient.Hooks(
-        on_connect=lambda **facts: told.append(facts),
-        on_tool_call=lambda **facts: told.append(facts),
-        on_error=lambda **facts: told.append(facts),
-    )
-    servers = {"a": Member("x", "y"), "b": Member(refusals=1)}
-    async with Manager(servers, hooks=hooks) as manager:
-        await manager.call_tool("a__x", trace="span 7")
-    connected = next(facts for facts in told if "tool_count" in facts)
-    assert connected == {
-        "server": "a",
-        "transport": "in-process",
-        "server_name": "scripted",
-        "server_version": "1",
-        "tool_count": 2,
-    }
-    called = next(facts for facts in told if "latency_ms" in facts)
-    assert (called["server"], called["tool"], called["trace"]) == ("a", "x", "span 7")
-    failed = next(facts for facts in told if "phase" in facts)
-    assert (failed["server"], failed["phase"]) == ("b", "connect")
 
 
 class CountingStore(mcpclient.MemoryStore):
@@ -657,23 +404,3 @@ async def test_a_server_that_is_closed_while_its_configuration_changes_leaves_no
         assert not client.is_connected and after.attempts == 0
         await manager.connect("a")
         assert [each.raw_name for each in manager.tools] == ["y"]
-
-
-async def test_a_server_that_ends_as_soon_as_it_is_connected_is_not_started_for_ever() -> None:
-    """F-MANY-5: twice a second; a call that is answered, or a minute, counts from the start."""
-    loop = asyncio.get_running_loop()
-    member = Member("x")
-    async with Manager({"a": member}) as manager:
-        server = manager.servers["a"]
-
-        async def pause() -> float:
-            began = loop.time()
-            await lose(member)
-            await server.ready()
-            return loop.time() - began
-
-        assert [await pause() for _ in range(5)] == [0.5, 1, 2, 4, 8]
-        await manager.call_tool("a__x")
-        assert [await pause() for _ in range(2)] == [0.5, 1]
-        await asyncio.sleep(60)
-        assert await pause() == 0.5

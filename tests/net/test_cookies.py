@@ -24,15 +24,6 @@ class Browser:
         return self.jar.header_for(parse_url(url), own)
 
 
-def test_cookies_come_back() -> None:
-    """F-HTTP-14: what a load balancer has set is replayed, several of them in one field."""
-    browser = Browser()
-    assert not browser.jar
-    browser.receives("lb=server-1; Path=/; HttpOnly", "other=a=b")
-    assert browser.jar
-    assert browser.sends() == "other=a=b; lb=server-1"
-
-
 @pytest.mark.parametrize(
     "url",
     [
@@ -80,69 +71,6 @@ def test_a_secure_cookie_is_taken_over_tls_only() -> None:
     assert browser.sends("http://a.test/mcp") == "lb=3"
 
 
-@pytest.mark.parametrize(
-    ("attribute", "path", "sent"),
-    [
-        ("", "/mcp/endpoint", True),
-        ("", "/mcp", True),
-        ("", "/mcp/other", True),
-        ("", "/mcpx", False),
-        ("", "/", False),
-        ("Path=/", "/anything", True),
-        ("Path=/mcp/", "/mcp/x", True),
-        ("Path=/mcp/", "/mcp", False),
-        ("Path=relative", "/mcp/x", True),
-        ("Path=/elsewhere", "/mcp/endpoint", False),
-    ],
-)
-def test_the_path_decides_where_a_cookie_goes(attribute: str, path: str, sent: bool) -> None:
-    """F-HTTP-14: RFC 6265 section 5.1.4, with the folder of the URL as the default."""
-    browser = Browser()
-    browser.receives(f"lb=1; {attribute}")
-    assert browser.sends(f"https://a.test{path}?query") == ("lb=1" if sent else "")
-
-
-def test_the_folder_of_a_url_without_one_is_the_root() -> None:
-    """F-HTTP-14: RFC 6265 section 5.1.4."""
-    browser = Browser()
-    browser.receives("lb=1", url="https://a.test/mcp")
-    assert browser.sends("https://a.test/messages") == "lb=1"
-    browser.receives("lb=2; Path=/")
-    assert browser.sends("https://a.test/messages") == "lb=2"
-
-
-@pytest.mark.parametrize(
-    ("attributes", "seconds"),
-    [
-        ("Max-Age=60", 60),
-        ("max-age=60; Expires=Sun, 06 Nov 1994 08:49:38 GMT", 60),
-        ("Expires=Sun, 06 Nov 1994 08:50:37 GMT", 60),
-        ("Expires=Sunday, 06-Nov-94 08:50:37 GMT", 60),
-        ("Expires=Sun, 06-Nov-1994 08:50:37 GMT", 60),
-    ],
-)
-def test_a_cookie_ends_when_it_says(attributes: str, seconds: int) -> None:
-    """F-HTTP-14: Max-Age before Expires, in the forms that servers write."""
-    browser = Browser()
-    browser.receives(f"lb=1; {attributes}")
-    browser.now += seconds - 0.1
-    assert browser.sends() == "lb=1"
-    browser.now += 0.1
-    assert browser.sends() == ""
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    ["Max-Age=x", "Max-Age=", "Expires=never", "Expires", "Expires=Wed, 32 Jan 1994 00:00:00 GMT"],
-)
-def test_an_unreadable_end_is_none(attributes: str) -> None:
-    """F-HTTP-14: such a cookie lasts as long as the client; no date of a server raises."""
-    browser = Browser()
-    browser.receives(f"lb=1; {attributes}")
-    browser.now += 1e9
-    assert browser.sends() == "lb=1"
-
-
 def test_a_cookie_that_is_over_takes_nobodys_place() -> None:
     """F-HTTP-14: where there are as many as are kept."""
     browser = Browser()
@@ -150,39 +78,6 @@ def test_a_cookie_that_is_over_takes_nobodys_place() -> None:
         browser.receives(f"c{number}=x")
     browser.receives("gone=x; Max-Age=0")
     assert browser.sends().count("=x") == 50
-
-
-@pytest.mark.parametrize(
-    "end",
-    [
-        "Max-Age=0",
-        "Max-Age=-1",
-        "Expires=Thu, 01 Jan 1970 00:00:00 GMT",
-        "Expires=Thu, 01-Jan-70 00:00:01 GMT",
-        "Expires=Mon, 31 Jan 1994 23:59:59 GMT",
-    ],
-)
-def test_a_server_can_take_a_cookie_back(end: str) -> None:
-    """F-HTTP-14: by one of the same name and path that is over."""
-    browser = Browser()
-    browser.receives("lb=1", "kept=1")
-    browser.receives(f"lb=; {end}")
-    assert browser.sends() == "kept=1"
-
-
-def test_a_newer_value_replaces_the_older() -> None:
-    """F-HTTP-14: same name, same path."""
-    browser = Browser()
-    browser.receives("lb=1; Path=/", "lb=2; Path=/")
-    assert browser.sends() == "lb=2"
-
-
-@pytest.mark.parametrize("field", ["", "lb", "=1", " =1; Path=/", "lb=a\x01b", "lb=" + "x" * 4096])
-def test_what_is_no_cookie_is_ignored(field: str) -> None:
-    """F-HTTP-14: nothing a server sends can make a request invalid."""
-    browser = Browser()
-    browser.receives(field)
-    assert browser.sends() == ""
 
 
 def test_a_large_cookie_is_taken() -> None:
@@ -198,19 +93,6 @@ def test_cookies_of_the_caller_go_first_and_win() -> None:
     browser.receives("lb=1", "session=server")
     assert browser.sends(own="session=mine; x=y") == "session=mine; x=y; lb=1"
     assert browser.sends("https://b.test", own="x=y") == "x=y"
-
-
-def test_the_jar_is_bounded() -> None:
-    """F-HTTP-14: the oldest gives way, whatever its origin."""
-    browser = Browser()
-    browser.receives(*(f"c{number}=1" for number in range(60)))
-    sent = browser.sends().split("; ")
-    assert len(sent) == 50
-    assert sent[0] == "c10=1"
-    for number in range(50):
-        browser.receives("lb=1", url=f"https://{number}.test/mcp/endpoint")
-    assert browser.sends() == ""
-    assert browser.sends("https://0.test/mcp/endpoint") == "lb=1"
 
 
 def test_values_are_not_in_a_repr() -> None:

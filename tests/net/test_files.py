@@ -43,34 +43,6 @@ def reason_of(path: str | Path, *, limit: int = 10, private: bool = False) -> st
     return str(caught.value)
 
 
-def test_a_file_is_read_up_to_a_limit(tmp_path: Path) -> None:
-    """F-MANY-7"""
-    path = tmp_path / "file"
-    path.write_bytes(b"0123456789")
-    assert read_file(path, limit=10) == b"0123456789"
-    path.write_bytes(b"0123456789a")
-    assert "larger than 10 bytes" in reason_of(path)
-
-
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """F-SAFE-8"""
-    assert reason_of(tmp_path)
-    assert reason_of(tmp_path / "missing")
-    assert "not the path of a file" in reason_of("a\0b")
-
-
-@posix
-def test_what_never_ends_is_refused_at_once(tmp_path: Path) -> None:
-    """F-MANY-7: a pipe that nobody writes to, a device without an end, a loop of links."""
-    os.mkfifo(tmp_path / "pipe")
-    os.symlink(tmp_path / "pipe", tmp_path / "link")
-    os.symlink(tmp_path / "loop", tmp_path / "loop")
-    assert "not a regular file" in reason_of(tmp_path / "link")
-    assert "not a regular file" in reason_of("/dev/zero")
-    assert reason_of(tmp_path / "loop")
-    assert "a folder" in reason_of(tmp_path)
-
-
 @posix
 def test_a_private_file_that_others_may_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -89,48 +61,6 @@ def test_a_private_file_that_others_may_change(
     else:
         monkeypatch.setattr(os, "geteuid", lambda: 123_456)
     assert "belongs to another user" in reason_of(path, private=True)
-
-
-def test_a_change_makes_the_file_and_its_folder(tmp_path: Path) -> None:
-    """F-SAFE-8"""
-    path = tmp_path / "deep" / "file"
-    change_file(path, lambda content: b"new" if content is None else b"", limit=10, private=True)
-    assert path.read_bytes() == b"new"
-    if os.name == "posix":
-        assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-
-
-@posix
-def test_a_change_keeps_permissions_and_links(tmp_path: Path) -> None:
-    """F-SAFE-8"""
-    real, link = tmp_path / "real", tmp_path / "link"
-    real.write_bytes(b"a")
-    real.chmod(0o640)
-    link.symlink_to(real)
-    change_file(link, lambda content: (content or b"") + b"b", limit=10)
-    assert link.is_symlink()
-    assert real.read_bytes() == b"ab"
-    assert stat.S_IMODE(real.stat().st_mode) == 0o640
-
-
-def test_a_change_that_fails_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SAFE-8"""
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    with pytest.raises(KeyError):
-        change_file(path, lambda content: {}[content], limit=10)  # type: ignore[index]
-
-    def full(descriptor: int) -> None:
-        raise OSError(errno.ENOSPC, "no space left")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="no space left"):
-        change_file(path, lambda content: b"new", limit=10)
-    assert path.read_bytes() == b"old"
-    assert [name for name in os.listdir(tmp_path) if name.startswith(".file")] == []
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
@@ -166,27 +96,6 @@ def test_a_process_killed_at_the_last_moment_leaves_what_the_next_one_removes(
         assert stat.S_IMODE(left.stat().st_mode) == 0o600
     replace_content(path, b"whole")
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
-
-
-def test_no_change_writes_nothing(tmp_path: Path) -> None:
-    """F-SAFE-8"""
-    path = tmp_path / "file"
-    path.write_bytes(b"old")
-    before = path.stat().st_ino
-    change_file(path, lambda content: b"old", limit=10)
-    assert path.stat().st_ino == before
-
-
-def test_changes_of_threads_undo_nothing(tmp_path: Path) -> None:
-    """F-SAFE-8"""
-    path = tmp_path / "file"
-    with ThreadPoolExecutor(4) as pool:
-        jobs = [
-            pool.submit(change_file, path, lambda content: (content or b"") + b"x", limit=100)
-            for _ in range(20)
-        ]
-    assert [job.result() for job in jobs] == [None] * 20
-    assert path.read_bytes() == b"x" * 20
 
 
 def test_a_file_that_somebody_reads_is_replaced_a_little_later(
@@ -234,19 +143,6 @@ def test_another_process_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert path.read_bytes() == b"mine"
     run_python(script)
     assert path.read_bytes() == b"theirs"
-
-
-def test_without_locks_it_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SAFE-8: some network file systems know no locks, and some folders cannot be made."""
-
-    def no_locks(descriptor: int) -> None:
-        raise OSError(errno.ENOSYS, "no locks")
-
-    monkeypatch.setattr(files, "lock_descriptor", no_locks)
-    change_file(tmp_path / "a", lambda content: b"x", limit=10)
-    monkeypatch.setattr(files, "state_folder", lambda environ: tmp_path / "a")
-    change_file(tmp_path / "b", lambda content: b"y", limit=10)
-    assert (tmp_path / "b").read_bytes() == b"y"
 
 
 @pytest.mark.needs_windows

@@ -41,13 +41,6 @@ def test_tasks_take_turns(tmp_path: Path) -> None:
     assert [event[:1] for event in events[::2]] == [event[:1] for event in events[1::2]]
 
 
-async def test_names_do_not_disturb_each_other(tmp_path: Path) -> None:
-    """F-AUTH-9"""
-    folder = LockFolder(tmp_path)
-    async with folder.lock("one"), folder.lock("another"):
-        pass
-
-
 async def test_processes_take_turns(tmp_path: Path) -> None:
     """F-AUTH-9: a lock held here keeps another process out, and is free again afterwards."""
     code = f"""
@@ -73,76 +66,6 @@ async def test_processes_take_turns(tmp_path: Path) -> None:
     async with LockFolder(tmp_path).lock("name"):
         assert run_python(code).strip() == "kept out"
     assert run_python(code).strip() == "locked"
-
-
-async def test_a_wait_can_be_cancelled(tmp_path: Path) -> None:
-    """F-AUTH-9"""
-    folder = LockFolder(tmp_path)
-    async with LockFolder(tmp_path).lock("name"):
-        waiting = asyncio.ensure_future(hold(folder.lock("name"), [], "a"))
-        await asyncio.sleep(0.02)
-        waiting.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await waiting
-    async with folder.lock("name"):
-        pass
-
-
-async def test_a_lock_keeps_no_file_open_that_it_does_not_hold(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-AUTH-9: another process may hold it while a human logs in, and it is looked at often."""
-    opened: list[int] = []
-
-    def held_by_another(descriptor: int) -> None:
-        opened.append(descriptor)
-        if len(opened) < 4:
-            raise OSError(errno.EAGAIN, "held")
-        for each in opened[:-1]:
-            assert each == descriptor, "a file opened before is still open"
-
-    monkeypatch.setattr(files, "lock_descriptor", held_by_another)
-    monkeypatch.setattr(files, "_FIRST_DELAY", 0)
-    async with LockFolder(tmp_path).lock("name"):
-        assert len(opened) == 4
-    with pytest.raises(OSError, match=r"(?i)bad file descriptor|invalid|handle"):
-        os.fstat(opened[-1])
-
-
-async def test_a_folder_that_cannot_be_made_still_locks_tasks(tmp_path: Path) -> None:
-    """F-AUTH-9: nobody else could share it."""
-    (tmp_path / "file").write_text("")
-    events: list[str] = []
-    folder = LockFolder(tmp_path / "file" / "locks")
-    await asyncio.gather(
-        hold(folder.lock("name"), events, "a"), hold(folder.lock("name"), events, "b")
-    )
-    assert events == ["a in", "a out", "b in", "b out"]
-
-
-@pytest.mark.needs_posix
-def test_a_forked_child_does_not_go_on_holding_a_lock(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-AUTH-9: a copied descriptor is what a fork leaves in the child."""
-    copies: list[int] = []
-
-    def lock_and_copy(descriptor: int) -> None:
-        lock_descriptor(descriptor)
-        copies.append(os.dup(descriptor))
-
-    lock_descriptor = files.lock_descriptor
-    monkeypatch.setattr(files, "lock_descriptor", lock_and_copy)
-
-    async def main() -> None:
-        for folder in (LockFolder(tmp_path), LockFolder(tmp_path)):
-            await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
-
-    try:
-        asyncio.run(main())
-    finally:
-        for copy in copies:
-            os.close(copy)
 
 
 class Unsupported:
@@ -188,18 +111,6 @@ def test_locks_by_existence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nei
     monkeypatch.setattr(files, "msvcrt", None)
     test_tasks_take_turns(tmp_path)
     assert not list(tmp_path.glob("*.held"))
-
-
-async def test_a_lock_file_that_cannot_be_opened_still_locks_tasks(tmp_path: Path) -> None:
-    """F-AUTH-9: a lock by existence is only for file systems without locks, and leaves no file."""
-    folder = LockFolder(tmp_path)
-    folder.path_of("name").mkdir()
-    planted = folder.path_of("name").with_suffix(".held")
-    async with folder.lock("name"):
-        assert not planted.exists()
-    planted.write_text("")
-    await asyncio.wait_for(hold(folder.lock("name"), [], "a"), 10)
-    assert planted.exists()
 
 
 async def test_a_lock_by_existence_that_was_left_behind(

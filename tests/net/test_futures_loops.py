@@ -6,7 +6,6 @@ import asyncio
 import gc
 import os
 import threading
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
@@ -17,7 +16,7 @@ import pytest
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
 from mcpclient.errors import LossKind
 from mcpclient.net import futures
-from mcpclient.net.futures import run_in, run_in_owner_loop, run_shielded
+from mcpclient.net.futures import run_in, run_in_owner_loop
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.process_helpers import until
 from tests.support.clients import spawn
@@ -110,20 +109,6 @@ async def cancellation(server: McpServer) -> None:
 # Several tasks and threads
 
 
-async def test_closing_from_another_task_ends_each_call_with_client_closed() -> None:
-    """F-LIFE-5, F-LIFE-6: twice, and at once."""
-    server = McpServer()
-    client = await inside(server)
-    calls = [asyncio.ensure_future(client.call_tool("never")) for _ in range(20)]
-    await calls_in_flight(server, 20)
-    await asyncio.gather(client.close(), client.close())
-    errors = await asyncio.gather(*calls, return_exceptions=True)
-    assert [type(error) for error in errors] == [ClientClosed] * 20
-    with pytest.raises(ClientClosed):
-        await client.ping()
-    await client.close()
-
-
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
 async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
     """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""
@@ -140,60 +125,6 @@ async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> Non
         await client.ping()
 
 
-async def test_what_keeps_a_client_connected_stops_when_it_is_closed() -> None:
-    """F-LIFE-5: a subscription that waits to connect anew does not do so after the close."""
-    server = McpServer()
-    client = await inside(server)
-    connection = client._connection
-    async with connection._opening:
-        restoring = asyncio.ensure_future(connection.open())
-        await asyncio.sleep(0)
-        await client.close()
-    with pytest.raises(ClientClosed):
-        await restoring
-    assert len(server.messages("initialize")) == 1
-
-
-def test_closing_from_another_thread_ends_each_call_with_client_closed() -> None:
-    """F-LIFE-5: those made at home, and those made in a third loop."""
-    server = McpServer()
-    with home_loop() as home:
-        client = home.run(inside(server).connect())
-
-        async def call() -> BaseException:
-            with pytest.raises(ClientClosed) as caught:
-                await client.call_tool("never")
-            return caught.value
-
-        errors: list[BaseException] = []
-        away = threading.Thread(target=lambda: errors.append(asyncio.run(call())))
-        away.start()
-        at_home = asyncio.run_coroutine_threadsafe(call(), home.loop)
-        home.run(calls_in_flight(server, 2))
-        asyncio.run(client.close())
-        away.join(PATIENCE)
-        errors.append(at_home.result(PATIENCE))
-        assert [type(error) for error in errors] == [ClientClosed] * 2
-
-
-def test_cancelling_in_another_loop_cancels_the_call() -> None:
-    """F-API-8: the server is told."""
-    server = McpServer()
-    with home_loop() as home:
-        client = home.run(inside(server).connect())
-
-        async def call_and_cancel() -> None:
-            calling = asyncio.ensure_future(client.call_tool("never"))
-            await calls_in_flight(server, 1)
-            calling.cancel()
-            await asyncio.wait({calling})
-            assert calling.cancelled()
-            await cancellation(server)
-
-        asyncio.run(call_and_cancel())
-        asyncio.run(client.close())
-
-
 def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
     """F-API-18: Pain 9: as `asyncio.run` does with what its main coroutine left running."""
     server = McpServer()
@@ -208,34 +139,6 @@ def test_a_loop_that_ends_cancels_its_call_elsewhere() -> None:
 
         home.run(cancellation(server))
         home.run(client.close())
-
-
-@pytest.mark.parametrize("way", ["end", "stop"])
-def test_the_home_loop_ends_while_another_waits(way: str) -> None:
-    """F-LIFE-5: no hang, and no cancellation that nobody asked for."""
-    server = McpServer()
-    home = Home(stay, close=way == "end")
-    client = home.run(inside(server).connect())
-
-    async def call() -> None:
-        calling = asyncio.ensure_future(client.call_tool("never"))
-        await calls_in_flight(server, 1)
-        home.loop.call_soon_threadsafe(home.leaving.set)
-        with pytest.raises(ConnectionLost, match="event loop"):
-            await calling
-
-    asyncio.run(call())
-    home.thread.join(PATIENCE)
-    with pytest.raises(ConnectionLost, match="event loop"):
-        asyncio.run(client.ping())
-    if way == "stop":  # only now the rest of it can be cleaned up
-        tasks = asyncio.all_tasks(home.loop)
-        asyncio.run(client.close())
-        for task in tasks:
-            task.cancel()
-        home.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        home.loop.close()
-    asyncio.run(client.close())
 
 
 def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
@@ -271,37 +174,6 @@ def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
 # Connecting
 
 
-def test_connecting_from_two_threads_at_once_is_one_connection() -> None:
-    """F-LIFE-5: the client lives in one of the two loops."""
-    servers = [McpServer() for _ in range(20)]
-    together = threading.Barrier(2)
-
-    async def stay_connected(clients: list[Client], until: threading.Event) -> None:
-        for client in clients:
-            await asyncio.get_running_loop().run_in_executor(None, together.wait, PATIENCE)
-            await client.connect()
-        await asyncio.get_running_loop().run_in_executor(None, until.wait, PATIENCE)
-
-    clients = [inside(server) for server in servers]
-    until = threading.Event()
-    threads = [
-        threading.Thread(target=lambda: asyncio.run(stay_connected(clients, until)))
-        for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + PATIENCE
-    while not all(client.is_connected for client in clients) and time.monotonic() < deadline:
-        time.sleep(0.002)
-    for client in clients:
-        asyncio.run(client.ping())
-        asyncio.run(client.close())
-    until.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-    assert [len(server.messages("initialize")) for server in servers] == [1] * len(servers)
-
-
 def test_connecting_again_from_elsewhere_happens_at_home() -> None:
     """F-LIFE-5: after a loss, the loop that has the client keeps it."""
     with home_loop() as home:
@@ -312,21 +184,6 @@ def test_connecting_again_from_elsewhere_happens_at_home() -> None:
         assert client._connection.loop is home.loop
         asyncio.run(client.ping())
         asyncio.run(client.close())
-
-
-def test_a_closed_client_may_move_to_another_loop() -> None:
-    """F-LIFE-5: even while the first still runs."""
-    server = McpServer()
-    with home_loop() as home:
-        client = home.run(inside(server).connect())
-        home.run(client.close())
-
-        async def use() -> None:
-            async with client:
-                assert client._connection.loop is asyncio.get_running_loop()
-                await client.ping()
-
-        asyncio.run(use())
 
 
 def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
@@ -401,20 +258,6 @@ def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
 # Functions of the caller
 
 
-async def test_what_is_the_callers_runs_in_its_loop() -> None:
-    """F-AUTH-9: a host's own store may know no other."""
-    home = asyncio.get_running_loop()
-
-    async def where() -> asyncio.AbstractEventLoop:
-        return asyncio.get_running_loop()
-
-    async def work() -> asyncio.AbstractEventLoop:
-        assert asyncio.get_running_loop() is not home
-        return await run_in_owner_loop(home, where)
-
-    assert await run_shielded(work()) is home
-
-
 def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
     """F-AUTH-5: whether before or in the middle of it."""
     calls: list[asyncio.AbstractEventLoop] = []
@@ -427,28 +270,3 @@ def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
     ended.close()
     assert asyncio.run(run_in_owner_loop(ended, where)) == "kept"
     assert calls[0] is not ended
-
-
-def test_what_the_ending_loop_cancels_runs_here() -> None:
-    """F-AUTH-5: a store that is at work at that moment."""
-    outcomes: list[str] = []
-    stuck = threading.Event()
-
-    async def store() -> str:
-        if not stuck.is_set():
-            stuck.set()
-            await asyncio.get_running_loop().create_future()
-        return "kept"
-
-    async def main() -> None:
-        home = asyncio.get_running_loop()
-
-        async def work() -> None:
-            outcomes.append(await run_in_owner_loop(home, store))
-
-        task = asyncio.ensure_future(run_shielded(work()))
-        await home.run_in_executor(None, stuck.wait, 10)
-        assert not task.done()
-
-    asyncio.run(main())
-    assert outcomes == ["kept"]

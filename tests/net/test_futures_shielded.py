@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
@@ -52,70 +51,6 @@ class Work:
         await asyncio.get_running_loop().run_in_executor(None, self.begun.wait, 10)
 
 
-async def test_the_result_and_the_failure_reach_the_caller() -> None:
-    """F-AUTH-5"""
-
-    async def fail() -> None:
-        raise ValueError("why")
-
-    work = Work()
-    work.go_on.set()
-    assert await run_shielded(work.run()) == "result"
-    with pytest.raises(ValueError, match="why"):
-        await run_shielded(fail())
-
-
-async def test_a_cancelled_caller_waits_for_the_end() -> None:
-    """F-AUTH-5: so that what it holds is held until then; however often it is cancelled."""
-    work = Work()
-    task = asyncio.ensure_future(run_shielded(work.run()))
-    await work.has_begun()
-    for _ in range(3):
-        task.cancel()
-        await asyncio.sleep(0)
-        assert not task.done()
-    work.go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert work.became == ["done"]
-
-
-def test_ctrl_c_within_the_caller_waits_for_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-5: before Python 3.11 it is raised wherever the program is."""
-    work = Work()
-    home, wait = threading.current_thread(), asyncio.wait
-
-    async def interrupted(tasks: Any, **options: Any) -> Any:
-        if threading.current_thread() is home and not work.go_on.is_set():
-            work.go_on.set()
-            raise KeyboardInterrupt
-        return await wait(tasks, **options)
-
-    async def main() -> None:
-        with pytest.raises(KeyboardInterrupt):
-            await run_shielded(work.run())
-        assert work.became == ["done"]
-
-    monkeypatch.setattr(asyncio, "wait", interrupted)
-    asyncio.run(main())
-
-
-async def test_the_failure_of_work_nobody_waits_for_is_dropped() -> None:
-    """F-AUTH-5: the cancelled caller hears of its cancelling only."""
-    work = Work()
-
-    async def fail() -> None:
-        await work.run()
-        raise ValueError
-
-    task = asyncio.ensure_future(run_shielded(fail()))
-    await work.has_begun()
-    task.cancel()
-    work.go_on.set()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-
-
 async def test_work_without_end_is_given_up() -> None:
     """F-AUTH-5: it has so many seconds and no more."""
     work = Work()
@@ -140,42 +75,6 @@ def test_the_end_of_asyncio_run_waits_for_it() -> None:
     asyncio.run(main())
     assert work.became == ["done"]
     assert kept[0].cancelled()
-
-
-def test_a_loop_that_is_closed_does_not_end_it() -> None:
-    """F-AUTH-5: it goes on alone."""
-    work = Work()
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(run_shielded(work.run()))
-    loop.run_until_complete(work.has_begun())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-    work.go_on.set()
-    join_threads()
-    assert work.became == ["done"]
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    task.get_coro().close()
-
-
-def test_what_a_caller_holds_that_is_dropped_with_its_loop_is_held_until_the_end() -> None:
-    """F-AUTH-5: as after a second Ctrl-C, which waits for no task."""
-    work = Work()
-
-    async def hold() -> None:
-        try:
-            await run_shielded(work.run())
-        finally:
-            work.became.append("let go")
-
-    loop = asyncio.new_event_loop()
-    task = loop.create_task(hold())
-    loop.run_until_complete(work.has_begun())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-    work.go_on.set()
-    task._log_destroy_pending = False  # type: ignore[attr-defined]
-    task.get_coro().close()
-    assert work.became == ["done", "let go"]
 
 
 def test_a_loop_that_is_closed_gives_it_so_many_seconds() -> None:

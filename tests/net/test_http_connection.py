@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import select
-import weakref
 from typing import Callable
 
 import pytest
@@ -15,7 +13,7 @@ from mcpclient.framing.uri import Url
 from mcpclient.net.http import HttpRequest
 from mcpclient.net.http_connection import HttpConnection
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
-from tests.support.http_server import Answer, HttpServer, Request, answer_with, in_turn
+from tests.support.http_server import HttpServer, answer_with, in_turn
 
 pytestmark = pytest.mark.virtual_time
 
@@ -57,78 +55,6 @@ async def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
     async with serving(raw(answer)) as (server, client):
         sink = await fetch(client, server.url())
         assert (sink.body, sink.error) == (body, None)
-
-
-@pytest.mark.parametrize(
-    ("answer", "error_type"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello", ConnectionLost),
-        (CHUNKED + b"9\r\nhe", ConnectionLost),
-        (CHUNKED + b"zz\r\nhe", ProtocolViolation),
-        (CHUNKED + b"2\r\nhello\r\n", ProtocolViolation),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\nh", ProtocolViolation),
-        (b"SSH-2.0-OpenSSH_9.9\r\n", ProtocolViolation),
-        (b"", ConnectionLost),
-    ],
-)
-async def test_a_bad_answer_fails_its_request_and_the_next_one_works(
-    answer: bytes, error_type: type[McpError]
-) -> None:
-    """F-WIRE-5"""
-    async with serving(in_turn(raw(answer), hello)) as (server, client):
-        sink = await fetch(client, server.url())
-        assert type(sink.error) is error_type
-        assert (await fetch(client, server.url())).body == b"hello"
-
-
-async def test_a_connection_that_is_not_to_be_kept_is_closed() -> None:
-    """F-WIRE-5: also when the server says so and leaves the closing to the client."""
-    answer = b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello"
-    async with serving(raw(answer, cut=False)) as (server, client):
-        assert (await fetch(client, server.url())).body == b"hello"
-        await asyncio.sleep(1)
-        assert server.open_connections == 0
-
-
-async def test_bytes_that_answer_nothing_end_their_connection() -> None:
-    """F-WIRE-5: an answer too many must never be taken for that to the next request."""
-    extra = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-    async with serving(in_turn(raw(extra + extra, cut=False), hello)) as (server, client):
-        assert (await fetch(client, server.url())).body == b"hello"
-        assert (await fetch(client, server.url())).body == b"hello"
-        assert server.connections == 2
-
-
-async def test_bytes_that_come_later_while_idle_end_the_connection_too() -> None:
-    """F-WIRE-5"""
-
-    async def chatty(request: Request, answer: Answer) -> None:
-        answer.full(200, {}, b"hello")
-        await asyncio.sleep(1)
-        answer.raw(b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
-
-    async with serving(in_turn(chatty, hello)) as (server, client):
-        assert (await fetch(client, server.url())).body == b"hello"
-        await asyncio.sleep(5)
-        assert not client._connections
-        assert (await fetch(client, server.url())).status == 200
-
-
-@pytest.mark.parametrize("is_the_servers", [True, False])
-async def test_a_connection_that_has_ended_is_kept_by_nothing(is_the_servers: bool) -> None:
-    """F-WIRE-5: until it would have been too old, neither."""
-    async with serving(answer_with(200, {"Keep-Alive": "timeout=200"})) as (server, client):
-        await fetch(client, server.url())
-        connection = next(iter(client._connections))
-        if is_the_servers:
-            server.drop_connections()
-        else:
-            connection.abort()
-        kept = weakref.ref(connection)
-        del connection
-        await asyncio.sleep(1)
-        gc.collect()
-        assert kept() is None
 
 
 BOMB = bytes(2**22)  # 64 pieces
@@ -175,31 +101,6 @@ async def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
         await asyncio.sleep(1)
         assert sink.pieces == 8
         assert not client._connections
-
-
-@pytest.mark.parametrize("length", [len(SQUEEZED), len(SQUEEZED) + 1], ids=["whole", "cut"])
-async def test_a_connection_lost_while_its_answer_is_decoded(length: int) -> None:
-    """F-WIRE-5: as over TLS, where the end may be read with the answer. What is there counts."""
-
-    async def handler(request: Request, answer: Answer) -> None:
-        answer.head(200, {"Content-Encoding": "gzip", "Content-Length": str(length)})
-        answer.raw(SQUEEZED)
-
-    async with serving(
-        in_turn(handler, answer_with(200, {"Content-Encoding": "gzip"}, SQUEEZED))
-    ) as (server, client):
-        sink = Recorder()
-        client.request(HttpRequest("GET", server.url(), ()), sink)
-        await eight_pieces(sink)
-        (connection,) = client._connections
-        connection.connection_lost(ConnectionResetError())
-        await sink.over
-        assert sink.body == BOMB
-        if length == len(SQUEEZED):
-            assert sink.error is None
-        else:
-            assert isinstance(sink.error, ConnectionLost)
-        assert (await fetch(client, server.url())).pieces == 64
 
 
 def greet(server: HttpServer) -> None:

@@ -76,31 +76,6 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     os.close(ours)
 
 
-def interrupt_key(descriptor: int) -> bytes:
-    import termios
-
-    key: bytes = termios.tcgetattr(descriptor)[6][termios.VINTR]
-    return key
-
-
-def test_ctrl_c_makes_no_signal_while_a_line_is_edited(
-    readline: FakeReadline, terminal: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SHOW-5: the editor takes the key; afterwards it is the terminal's again."""
-    keys = []
-
-    def read(prompt: str) -> str:
-        keys.append(interrupt_key(terminal))
-        return f"{prompt}line"
-
-    monkeypatch.setattr(builtins, "input", read)
-    editor = LineEditor(complete)
-    assert any(r"\C-c" in binding for binding in readline.bindings)
-    assert asyncio.run(editor.read("demo> ")) == "demo> line"
-    assert keys == [b"\x00"]
-    assert interrupt_key(terminal) == b"\x03"
-
-
 def test_the_end_of_the_lines(
     readline: FakeReadline, terminal: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,27 +6,11 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import UsageError
-from mcpclient.framing.uri import parse_url
 from mcpclient.net.network_options import Negotiate, NetworkOptions
 from mcpclient.net.proxies import ProxyRules
 from mcpclient.net.recorder import Recorder
 
 ENVIRON = {"HTTP_PROXY": "http://user:secret@proxy.test:3128"}
-
-
-def test_the_environment_is_read_once() -> None:
-    """F-HTTP-12: later changes of the environment do not reach a client."""
-    environ = dict(ENVIRON)
-    options = NetworkOptions().with_proxy(None, environ)
-    environ.clear()
-    assert options.proxy_for(parse_url("http://a.test")) is not None
-    assert NetworkOptions().proxy_for(parse_url("http://a.test")) is None
-
-
-def test_a_unix_socket_is_reached_without_the_proxy_of_the_environment() -> None:
-    """F-HTTP-12: the socket says where to connect, so no rule applies."""
-    options = NetworkOptions(unix_socket="/run/x").with_proxy(None, ENVIRON)
-    assert options.proxy_for(parse_url("http://a.test")) is None
 
 
 @pytest.mark.parametrize(

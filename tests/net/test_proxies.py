@@ -16,38 +16,6 @@ def chosen(url: str, environ: dict[str, str], proxy: ProxyChoice = None) -> str 
     return None if found is None else found.shown.rstrip("/")
 
 
-@pytest.mark.parametrize(
-    ("url", "variables", "expected"),
-    [
-        ("http://a.test", {"HTTP_PROXY": PROXY}, PROXY),
-        ("https://a.test", {"HTTP_PROXY": PROXY}, None),
-        ("https://a.test", {"HTTPS_PROXY": PROXY}, PROXY),
-        ("https://a.test", {"ALL_PROXY": PROXY}, PROXY),
-        ("https://a.test", {"ALL_PROXY": "http://b:1", "HTTPS_PROXY": PROXY}, PROXY),
-        ("ws://a.test", {"HTTP_PROXY": PROXY}, PROXY),
-        ("wss://a.test", {"HTTPS_PROXY": PROXY}, PROXY),
-        ("wss://a.test", {"HTTPS_PROXY": "http://b:1", "WSS_PROXY": PROXY}, PROXY),
-        ("ws://a.test", {"HTTP_PROXY": "http://b:1", "WS_PROXY": PROXY}, PROXY),
-        ("tcp://a.test:1", {"ALL_PROXY": PROXY, "HTTP_PROXY": PROXY}, None),
-        ("http://a.test", {"HTTP_PROXY": "http://b:1", "http_proxy": PROXY}, PROXY),
-        ("http://a.test", {"http_proxy": PROXY, "HTTP_PROXY": "http://b:1"}, PROXY),
-        ("http://a.test", {"HTTP_PROXY": PROXY, "http_proxy": ""}, None),
-        ("http://a.test", {"http_proxy": "", "HTTP_PROXY": PROXY}, None),
-        ("http://a.test", {"HTTP_PROXY": ""}, None),
-        ("http://a.test", {"HTTP_PROXY": "proxy.test:3128"}, PROXY),
-        ("http://a.test", {"HTTP_PROXY": " HTTPS://proxy.test "}, "https://proxy.test"),
-        ("http://a.test", {"HTTP_PROXY": PROXY, "REQUEST_METHOD": "GET"}, None),
-        ("http://a.test", {"http_proxy": PROXY, "REQUEST_METHOD": "GET"}, PROXY),
-        ("http://a.test", {}, None),
-    ],
-)
-def test_the_environment_names_the_proxy(
-    url: str, variables: dict[str, str], expected: str | None
-) -> None:
-    """F-HTTP-12: HTTP(S)_PROXY and ALL_PROXY, and their forms for WebSocket."""
-    assert chosen(url, variables) == expected
-
-
 class WindowsEnvironment(dict[str, str]):
     """`os.environ` as Windows has it: names in upper case, found in any."""
 
@@ -114,23 +82,6 @@ def test_no_proxy_names_nothing_else(exceptions: str, url: str) -> None:
     assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) == PROXY
 
 
-def test_a_choice_of_the_caller_stands_above_the_environment() -> None:
-    """F-HTTP-12: proxy= holds for every URL, and False for none."""
-    environ = {"HTTP_PROXY": "http://other.test:1", "NO_PROXY": "*"}
-    for url in ("http://a.test", "https://a.test", "ws://a.test", "tcp://a.test:7"):
-        assert chosen(url, environ, PROXY) == PROXY
-    assert chosen("http://a.test", {"HTTP_PROXY": PROXY}, False) is None
-
-
-def test_credentials_are_taken_from_the_proxys_url_and_not_shown() -> None:
-    """F-HTTP-12: user and password become Basic credentials."""
-    rules = ProxyRules("http://us%40er:pass@proxy.test:3128", {})
-    proxy = rules.proxy_for(parse_url("http://a.test"))
-    assert proxy is not None
-    assert proxy.credentials == "Basic dXNAZXI6cGFzcw=="
-    assert "pass" not in repr(proxy) + str(proxy) + repr(rules)
-
-
 @pytest.mark.parametrize(
     ("proxy", "reason"),
     [
@@ -167,20 +118,6 @@ def test_a_socks_proxy_has_a_url_of_its_own(written: str, expected: str) -> None
         assert chosen("https://a.test", {name: written}) == expected
         assert chosen("https://a.test", {name: written, "NO_PROXY": "a.test"}) is None
     assert chosen("http://a.test", {}, written) == expected
-
-
-def test_a_server_is_not_at_the_url_of_a_socks_proxy() -> None:
-    """F-HTTP-15"""
-    with pytest.raises(UsageError, match="not an http, https, ws"):
-        parse_url("socks5://a.test")
-
-
-def test_an_unusable_variable_matters_only_where_it_is_used() -> None:
-    """F-HTTP-12: the error names the variable; a client that does not need it never sees it."""
-    environ = {"ALL_PROXY": "socks4://proxy.test:1080", "HTTP_PROXY": PROXY}
-    assert chosen("http://a.test", environ) == PROXY
-    with pytest.raises(UsageError, match="all_proxy names a SOCKS 4 proxy"):
-        chosen("https://a.test", environ)
 
 
 def test_a_proxy_that_is_no_text_is_refused() -> None:

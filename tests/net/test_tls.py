@@ -30,60 +30,12 @@ def trusted(context: ssl.SSLContext) -> int:
     return int(context.cert_store_stats()["x509_ca"])
 
 
-def test_verification_is_on_by_default(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """F-HTTP-12: the system's authorities, or those of SSL_CERT_FILE."""
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none"))
-    monkeypatch.setenv("SSL_CERT_DIR", str(tmp_path / "none"))
-    others = trusted(contexts().for_server)  # on Windows those of its own store
-    monkeypatch.setenv("SSL_CERT_FILE", Authority(tmp_path).file)
-    context = contexts().for_server
-    assert context.check_hostname
-    assert context.verify_mode is ssl.CERT_REQUIRED
-    assert trusted(context) == others + 1
-
-
-def test_ca_file_says_whom_to_trust(tmp_path: Path) -> None:
-    """F-HTTP-12: the file's authorities and no others."""
-    made = contexts(ca_file=Authority(tmp_path).file)
-    assert trusted(made.for_server) == trusted(made.for_proxy) == 1
-    assert made.for_server is made.for_server
-    assert made.for_proxy is made.for_proxy
-    assert made.for_server.check_hostname
-
-
-def test_verification_can_be_switched_off() -> None:
-    """F-HTTP-12: only when it was asked for by name."""
-    context = contexts(verify=False).for_server
-    assert not context.check_hostname
-    assert context.verify_mode is ssl.CERT_NONE
-
-
-def test_reading_an_unknown_certificate_leaves_proxies_verified(tmp_path: Path) -> None:
-    """F-HTTP-15: and shows no certificate of the client."""
-    authority = Authority(tmp_path)
-    made = contexts(ca_file=authority.file, client_cert=authority.client_file())
-    other = made.unverified()
-    assert other.for_server.verify_mode is ssl.CERT_NONE
-    assert other.for_proxy.verify_mode is ssl.CERT_REQUIRED
-    assert made.for_server.verify_mode is ssl.CERT_REQUIRED
-
-
 def test_an_own_context_is_used_as_it_is() -> None:
     """F-HTTP-12: for servers and proxies alike."""
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     made = contexts(ssl_context=own)
     assert made.for_server is own
     assert made.for_proxy is own
-
-
-def test_a_client_certificate_comes_in_three_forms(tmp_path: Path) -> None:
-    """F-HTTP-12: one file, two files, and two files with the key's password."""
-    authority = Authority(tmp_path)
-    assert contexts(client_cert=authority.client_file()).for_server
-    assert contexts(client_cert=Path(authority.client_file())).for_server
-    assert contexts(client_cert=authority.client_files()).for_server
-    locked = authority.client_files(password="secret")
-    assert contexts(client_cert=(*locked, "secret")).for_server
 
 
 def test_unusable_files_are_named(tmp_path: Path) -> None:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import PeerError
-from mcpclient.protocol.caching import MAX_LIFETIME, Key, ResponseCache, key_of, lifetime_of
+from mcpclient.protocol.caching import Key, ResponseCache, key_of, lifetime_of
 
 ME, YOU = (("authorization", "Bearer me"),), (("authorization", "Bearer you"),)
 
@@ -20,27 +19,6 @@ def key(method: str = "tools/list", **params: Any) -> Key:
 
 def result(ttl: object = 60_000, scope: object = "private", **fields: Any) -> dict[str, Any]:
     return {"resultType": "complete", "ttlMs": ttl, "cacheScope": scope, **fields}
-
-
-@pytest.mark.parametrize(
-    ("ttl", "seconds"),
-    [
-        (60_000, 60.0),
-        (1, 0.001),
-        (0.5, 0.0005),
-        (0, 0.0),
-        (-1, 0.0),
-        (None, 0.0),
-        ("60000", 0.0),
-        (True, 0.0),
-        (float("nan"), 0.0),
-        (10**400, MAX_LIFETIME),
-        (float("inf"), MAX_LIFETIME),
-    ],
-)
-def test_how_long_a_result_is_fresh(ttl: object, seconds: float) -> None:
-    """F-API-15: a negative or absurd time counts as none, an enormous one as a day."""
-    assert lifetime_of({"ttlMs": ttl}) == seconds
 
 
 def test_an_interim_result_is_not_kept() -> None:
@@ -69,72 +47,6 @@ def test_params_make_the_key_and_tracing_does_not() -> None:
     traced = {"traceparent": "00-1", "tracestate": "x", "baggage": "y", "progressToken": 3}
     assert key(_meta={"tenant": "x", **traced}) == key(_meta={"tenant": "x"})
     assert key_of("tools/list", None) == key_of("tools/list", {})
-
-
-def test_what_is_no_json_has_no_key() -> None:
-    assert key_of("tools/list", {"cursor": object()}) is None
-    loop: dict[str, Any] = {}
-    loop["in"] = loop
-    assert key_of("tools/list", loop) is None
-
-
-def test_a_result_is_fresh_until_its_time_is_over() -> None:
-    """F-API-15: now < received + ttl."""
-    cache = ResponseCache()
-    cache.keep(key(), ME, result(tools=[]), now=100.0)
-    assert cache.find(key(), ME, now=159.9) == result(tools=[])
-    assert cache.find(key(), ME, now=160.0) is None
-    assert len(cache) == 0
-
-
-def test_private_results_stay_within_their_context() -> None:
-    """F-API-15: never across authorization contexts."""
-    cache = ResponseCache()
-    cache.keep(key(), ME, result(who="me"), now=0)
-    assert cache.find(key(), YOU, now=1) is None
-    assert cache.find(key(), (), now=1) is None
-    assert cache.find(key(), None, now=1) is None
-    cache.keep(key(), YOU, result(who="you"), now=0)
-    assert cache.find(key(), ME, now=1) == result(who="me")
-
-
-@pytest.mark.parametrize("scope", ["private", None, "shared", 1])
-def test_only_public_is_public(scope: object) -> None:
-    """F-API-15: an unknown scope is private, and private is not kept for an unknown context."""
-    cache = ResponseCache()
-    cache.keep(key(), None, result(scope=scope), now=0)
-    assert len(cache) == 0
-    cache.keep(key(), ME, result(scope=scope), now=0)
-    assert cache.find(key(), YOU, now=0) is None
-
-
-@pytest.mark.parametrize("asked", [ME, None])
-def test_public_results_are_for_everyone(asked: object) -> None:
-    """F-API-15: also where it is not known under which authorization one was asked for."""
-    cache = ResponseCache()
-    cache.keep(key(), asked, result(scope="public"), now=0)
-    for context in (ME, YOU, None):
-        assert cache.find(key(), context, now=1) is not None
-
-
-def test_a_later_result_takes_the_place_of_an_earlier_one() -> None:
-    cache = ResponseCache()
-    cache.keep(key(), ME, result(scope="public", n=1), now=0)
-    cache.keep(key(), ME, result(n=2), now=0)
-    assert cache.find(key(), ME, now=1) == result(n=2)
-    cache.keep(key(), ME, result(ttl=0), now=0)
-    assert len(cache) == 0 and cache.find(key(), ME, now=1) is None
-
-
-def test_nobody_can_change_what_another_gets() -> None:
-    cache = ResponseCache()
-    given = result(tools=[{"name": "a"}])
-    cache.keep(key(), ME, given, now=0)
-    given["tools"].clear()
-    first = cache.find(key(), ME, now=1)
-    assert first is not None
-    first["tools"].clear()
-    assert cache.find(key(), ME, now=1) == result(tools=[{"name": "a"}])
 
 
 def test_the_number_of_results_is_bounded() -> None:
@@ -228,32 +140,3 @@ def test_what_a_notification_makes_stale(
     cache.notified(method, params)
     assert gone_from(cache) == gone
     assert cache.invalidations == (1 if gone else 0)
-
-
-@pytest.mark.parametrize(
-    ("method", "params", "code", "gone"),
-    [
-        ("tools/list", {"cursor": "2"}, -32602, ["tools/list", "tools/list"]),
-        ("tools/list", {}, -32602, []),
-        ("tools/list", None, -32602, []),
-        ("tools/call", {"name": "x"}, -32601, ["tools/list", "tools/list"]),
-        ("tools/call", {"name": "x"}, -32602, ["tools/list", "tools/list"]),
-        ("tools/call", {"name": "x"}, -32603, []),
-        ("prompts/get", {"name": "x"}, -32602, []),
-    ],
-)
-def test_what_an_error_casts_doubt_on(
-    method: str, params: dict[str, Any] | None, code: int, gone: list[str]
-) -> None:
-    """F-API-15: a cursor that is not known any more, a tool that is not there any more."""
-    cache = full_cache()
-    cache.refused(method, params, PeerError(code, "no"))
-    assert gone_from(cache) == gone
-
-
-def test_everything_can_be_dropped() -> None:
-    cache = full_cache()
-    cache.clear()
-    assert len(cache) == 0
-    cache.keep(key(), ME, result(), now=0)
-    assert len(cache) == 1

@@ -33,38 +33,6 @@ def sent(schema: Any, arguments: Any) -> dict[str, str]:
     return parameters.for_call({"name": "tool", "arguments": arguments})
 
 
-@pytest.mark.parametrize(
-    ("value", "header"),
-    [
-        # "Encoding examples" of the Streamable HTTP page.
-        ("us-west1", "us-west1"),
-        ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
-        (" padded ", "=?base64?IHBhZGRlZCA=?="),
-        ("line1\nline2", "=?base64?bGluZTEKbGluZTI=?="),
-        ("=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="),
-        # Cases of the official conformance suite.
-        ("", ""),
-        ("a b  c", "a b  c"),
-        (" leading", "=?base64?IGxlYWRpbmc=?="),
-        ("trailing ", "=?base64?dHJhaWxpbmcg?="),
-        (" ", "=?base64?IA==?="),
-        ("a\r\nb", "=?base64?YQ0KYg==?="),
-        ("\t", "=?base64?CQ==?="),
-        ("a\tb", "=?base64?YQli?="),
-        ("\x7f", "=?base64?fw==?="),
-        ("~!", "~!"),
-        # Near misses of the sentinel.
-        ("=?base64?open", "=?base64?open"),
-        ("closed?=", "closed?="),
-        ("=?BASE64?x?=", "=?BASE64?x?="),
-        ("=?base64?=", "=?base64?PT9iYXNlNjQ/PQ==?="),
-    ],
-)
-def test_value_encoding(value: str, header: str) -> None:
-    """F-HTTP-9: plain where a header can carry it, else the Base64 sentinel form."""
-    assert encode_header_value(value) == header
-
-
 @given(st.text(max_size=20))
 @examples(60)
 def test_every_value_can_be_read_back(value: str) -> None:
@@ -79,63 +47,11 @@ def test_every_value_can_be_read_back(value: str) -> None:
         assert header == value
 
 
-def test_the_example_of_the_specification() -> None:
-    """F-HTTP-9: execute_sql mirrors its region and nothing else."""
-    schema = {
-        "type": "object",
-        "properties": {
-            "region": {
-                "type": "string",
-                "description": "The region to execute the query in",
-                "x-mcp-header": "Region",
-            },
-            "query": {"type": "string", "description": "The SQL query to execute"},
-        },
-        "required": ["region", "query"],
-    }
-    assert header_parameters_of(schema) == [HeaderParameter("Region", ("region",))]
-    headers = sent(schema, {"region": "us-west1", "query": "SELECT * FROM users"})
-    assert headers == {"Mcp-Param-Region": "us-west1"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "header"),
-    [
-        ("string", "x", "x"),
-        ("integer", 42, "42"),
-        ("integer", -7, "-7"),
-        ("integer", 0, "0"),
-        ("integer", 42.0, "42"),
-        ("integer", 2**53 - 1, "9007199254740991"),
-        ("integer", -(2**53) + 1, "-9007199254740991"),
-        ("boolean", True, "true"),
-        ("boolean", False, "false"),
-        # No header: null, not given, and what no header can repeat.
-        ("string", None, None),
-        ("integer", 1.5, None),
-        ("integer", float("inf"), None),
-        ("integer", float("nan"), None),
-        ("string", ["a"], None),
-        ("string", {"a": 1}, None),
-    ],
-)
-def test_type_conversion(kind: str, value: Any, header: str | None) -> None:
-    """F-HTTP-9: strings as they are, integers in decimal, booleans in lower case, null not."""
-    expected = {} if header is None else {"Mcp-Param-X": header}
-    assert sent(schema_of(x=annotated("X", kind)), {"x": value}) == expected
-
-
 @pytest.mark.parametrize("value", [2**53, -(2**53), 1e300, 10**400])
 def test_an_integer_that_javascript_lacks_is_not_sent(value: float) -> None:
     """F-HTTP-9: the header and the body would say different things to who reads them."""
     with pytest.raises(UsageError, match="at most 9007199254740991"):
         sent(schema_of(x=annotated("X", "integer")), {"x": value})
-
-
-@pytest.mark.parametrize("arguments", [{}, {"y": 1}, None, [], "text"])
-def test_a_parameter_that_is_not_given(arguments: Any) -> None:
-    """F-HTTP-9: no value, no header, whatever the caller passes as arguments."""
-    assert sent(schema_of(x=annotated("X")), arguments) == {}
 
 
 def test_nested_properties() -> None:
@@ -222,27 +138,3 @@ def test_a_schema_nested_without_end() -> None:
     for _ in range(5_000):
         schema = schema_of(x=schema)
     assert header_parameters_of(schema) == []
-
-
-def test_all_characters_of_a_field_name() -> None:
-    """F-HTTP-9: the name is any token of RFC 9110."""
-    name = "!#$%&'*+-.^_`|~09azAZ"
-    assert sent(schema_of(x=annotated(name)), {"x": "1"}) == {f"Mcp-Param-{name}": "1"}
-
-
-def test_learning_again() -> None:
-    """F-HTTP-9: the last list counts; a tool that became invalid loses its headers."""
-    parameters = HeaderParameters()
-    call = {"name": "t", "arguments": {"x": "1"}}
-    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("X"))})
-    assert parameters.for_call(call) == {"Mcp-Param-X": "1"}
-    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("Y"))})
-    assert parameters.for_call(call) == {"Mcp-Param-Y": "1"}
-    with pytest.raises(ValueError, match="not an HTTP field name"):
-        parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated(""))})
-    assert parameters.for_call(call) == {}
-    parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated("X"))})
-    parameters.learn({"name": "t"})
-    assert parameters.for_call(call) == {}
-    parameters.learn({"name": ["no", "name"], "inputSchema": schema_of(x=annotated(""))})
-    assert parameters.for_call({}) == {}

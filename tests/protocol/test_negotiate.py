@@ -6,7 +6,6 @@ that, and end with the version, or with the exception, that the last entry names
 
 from __future__ import annotations
 
-import logging
 from typing import Any, Union
 
 import pytest
@@ -446,12 +445,6 @@ def test_servers_that_cannot_be_used(server: str) -> None:
     assert caught.value is last
 
 
-def test_a_server_of_the_future() -> None:
-    """F-LIFE-3: no revision in common is said at once, without a handshake that cannot succeed."""
-    with pytest.raises(ProtocolViolation, match="speaks no revision this client knows: 2099-01-01"):
-        converse(plan(), [(PROBE, discovered("2099-01-01"))])
-
-
 @pytest.mark.parametrize("second", [NO_METHOD, CallTimeout("server/discover", 5.0), EXITED])
 def test_a_refusal_is_kept_over_a_vague_second_one(second: McpError) -> None:
     """F-LIFE-3: when the second discovery fails too, the answer to initialize is what counts."""
@@ -497,32 +490,6 @@ def test_the_legacy_transport(status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "may_switch"),
-    [*((status, True) for status in (401, 403, 406, 410, 500, 502)), (404, False), (500, False)],
-)
-def test_other_statuses_do_not_lead_to_the_legacy_transport(status: int, may_switch: bool) -> None:
-    """F-HTTP-11: falls back on 400, 404 and 405 only, and where the transport is not pinned."""
-    last = refused(status)
-    with pytest.raises(HttpError) as caught:
-        converse(plan(may_switch=may_switch), [(PROBE, NO_METHOD), (INITIALIZE, last)])
-    assert caught.value is last
-
-
-@pytest.mark.parametrize(
-    "second",
-    [refused(404), ProtocolViolation("no endpoint event"), CallTimeout("connect", 3.0), NO_METHOD],
-)
-def test_both_attempts_are_shown(second: McpError) -> None:
-    """F-HTTP-11: the final error says what each way gave (both attempts are shown)."""
-    with pytest.raises(ConnectFailed) as caught:
-        converse(plan(may_switch=True), [*SWITCHED[:2], ("switch", second)])
-    assert [str(error) for error in caught.value.attempts] == [str(SWITCHED[1][1]), str(second)]
-    assert "Streamable HTTP gave HTTP 405" in str(caught.value)
-    assert str(second) in str(caught.value)
-    assert caught.value.__cause__ is second
-
-
-@pytest.mark.parametrize(
     "second", [refused(401), refused(429), AuthorizationRequired("https://as/"), ClientClosed()]
 )
 def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
@@ -536,125 +503,13 @@ def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
 # Versions
 
 
-@pytest.mark.parametrize(
-    ("version", "strict"),
-    [
-        *((version, True) for version in ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")),
-        ("2024-10-07", False),  # a draft, which the official TypeScript SDK accepts as well
-    ],
-)
-def test_a_known_version_is_obeyed(version: str, strict: bool) -> None:
-    """F-LIFE-1: the version the server chose is the one spoken from then on."""
-    agreement = converse(plan(strict=strict), [(PROBE, NO_METHOD), *handshake(version)])
-    outgoing = agreement.era.request(2, "ping", None, None)
-    assert outgoing.headers["MCP-Protocol-Version"] == version
-
-
-def test_an_unknown_version_is_accepted_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    """F-LIFE-1: accepted and obeyed, and said in the log."""
-    with caplog.at_level(logging.WARNING, "mcpclient.negotiate"):
-        agreement = converse(plan(), [(PROBE, NO_METHOD), *handshake("2025-12-24")])
-    assert agreement.era.version == "2025-12-24"
-    assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert "2025-12-24" in caplog.text
-
-
-@pytest.mark.parametrize("version", ["1999-12-31", "2024-11-04", "2025-07-01"])
-def test_an_unknown_older_version_ends_the_connection(version: str) -> None:
-    """F-LIFE-1: as the lifecycle page advises; nothing is known of what it means."""
-    with pytest.raises(ProtocolViolation, match=version):
-        converse(plan(), [(PROBE, NO_METHOD), (INITIALIZE, {"protocolVersion": version})])
-
-
-@pytest.mark.parametrize("answer", [{"protocolVersion": "2025-12-24"}, {"protocolVersion": 5}, {}])
-def test_strict_versions(answer: dict[str, Any]) -> None:
-    """F-LIFE-1: with strict_version an unknown version is an error; no version always is one."""
-    with pytest.raises(ProtocolViolation):
-        converse(plan(strict=True), [(PROBE, NO_METHOD), (INITIALIZE, answer)])
-    if "2025-12-24" not in answer.values():
-        with pytest.raises(ProtocolViolation, match="without a protocolVersion"):
-            converse(plan(), [(PROBE, NO_METHOD), (INITIALIZE, answer)])
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        {"capabilities": None, "serverInfo": "me", "instructions": 5},
-        {"capabilities": [], "serverInfo": None, "instructions": {}},
-        {},
-    ],
-)
-def test_odd_self_descriptions(result: dict[str, Any]) -> None:
-    """F-WIRE-8: what is of the wrong type reads as absent, in both eras."""
-    new = {"supportedVersions": ["2026-07-28"], "_meta": "x", **result}
-    old = {"protocolVersion": "2025-11-25", **result}
-    for agreement in (
-        converse(plan(), [(PROBE, new)]),
-        converse(plan(version="2025-11-25"), [(INITIALIZE, old), *handshake()[1:]]),
-    ):
-        assert (agreement.server_info, agreement.capabilities) == ({}, {})
-        assert agreement.instructions is None
-
-
-def test_server_info_beside_the_metadata() -> None:
-    """F-LIFE-2: some servers say who they are outside of ``_meta``."""
-    result = {"supportedVersions": ["2026-07-28"], "serverInfo": {"name": "s"}}
-    assert converse(plan(), [(PROBE, result)]).server_info == {"name": "s"}
-
-
 # Pinned and remembered
-
-
-def test_pinned_to_the_stateless_era() -> None:
-    """F-LIFE-3: no probe timeout and no fallback; an error is an error."""
-    pinned = plan(version="2026-07-28", may_switch=True)
-    agreement = converse(
-        pinned,
-        [("discover 2026-07-28", unsupported("2026-07-28")), ("discover 2026-07-28", discovered())],
-    )
-    assert agreement.era.version == "2026-07-28"
-    errors: list[McpError] = [NO_METHOD, EXITED, refused(404), unsupported("2025-11-25")]
-    for error in errors:
-        with pytest.raises(type(error)):
-            converse(pinned, [("discover 2026-07-28", error)])
-    with pytest.raises(ProtocolViolation, match="without supportedVersions"):
-        converse(pinned, [("discover 2026-07-28", {})])
-
-
-@pytest.mark.parametrize("version", ["2024-11-05", "2025-06-18"])
-def test_pinned_to_a_handshake_version(version: str) -> None:
-    """F-LIFE-3: that version is offered, without a probe."""
-    agreement = converse(plan(version=version), handshake("2025-06-18", offer=version))
-    assert agreement.era.version == "2025-06-18"
-    with pytest.raises(PeerError):
-        converse(plan(version=version), [(f"initialize {version}", NO_METHOD)])
 
 
 def test_pinned_to_an_unknown_version() -> None:
     """F-LIFE-3: refused before anything is sent, with the versions that would do."""
     with pytest.raises(UsageError, match="2025-11-25, 2026-07-28"):
         negotiate(plan(version="1.0"))
-
-
-def test_a_remembered_handshake_is_not_probed() -> None:
-    """F-LIFE-3: the verdict is remembered, so that a reconnection costs no probe."""
-    assert converse(plan(remembered=Era.HANDSHAKE), handshake()).era.version == "2025-11-25"
-
-
-def test_a_remembered_stateless_server_is_asked_as_any() -> None:
-    """F-LIFE-3: its probe is its discovery, for which it may take its time."""
-    remembered = plan(remembered=Era.STATELESS)
-    assert converse(remembered, [(PATIENTLY, discovered())]).era.version == "2026-07-28"
-    assert converse(remembered, [(PATIENTLY, NO_METHOD), *handshake()]).era.version == "2025-11-25"
-
-
-@pytest.mark.parametrize("era", list(Era))
-def test_a_server_whose_era_is_known_is_started_once(era: Era) -> None:
-    """F-LIFE-3: when it ends at its start, that is not because of the probe."""
-    first = PATIENTLY if era is Era.STATELESS else INITIALIZE
-    with pytest.raises(ProcessExited) as caught:
-        converse(plan(remembered=era), [(first, EXITED)])
-    assert caught.value is EXITED
 
 
 def test_a_refusal_is_kept_over_a_probe_that_ends_the_server() -> None:
@@ -666,53 +521,6 @@ def test_a_refusal_is_kept_over_a_probe_that_ends_the_server() -> None:
             [(INITIALIZE, refusal), ("restart", None), (PROBE, EXITED)],
         )
     assert caught.value is refusal
-
-
-def test_a_server_is_started_twice_at_most() -> None:
-    """F-LIFE-3: whatever it does in between."""
-    with pytest.raises(ProcessExited):
-        converse(
-            plan(),
-            [
-                (PROBE, ProtocolViolation("neither result nor error")),
-                ("restart", True),
-                (INITIALIZE, EXITED),
-            ],
-        )
-    with pytest.raises(PeerError, match="no key"):
-        converse(
-            plan(remembered=Era.HANDSHAKE),
-            [
-                (INITIALIZE, PeerError(-32603, "no key")),
-                ("restart", True),
-                (PROBE, NO_METHOD),
-                (INITIALIZE, EXITED),
-            ],
-        )
-
-
-@pytest.mark.parametrize("failure", [NO_METHOD, unsupported("2026-07-28"), refused(400)])
-def test_a_memory_that_fails_is_checked(failure: McpError) -> None:
-    """F-LIFE-3: a server that was replaced by a newer one is probed again."""
-    agreement = converse(
-        plan(remembered=Era.HANDSHAKE),
-        [(INITIALIZE, failure), ("restart", None), (PROBE, discovered())],
-    )
-    assert agreement.era.version == "2026-07-28"
-
-
-def test_a_memory_of_another_transport_is_checked() -> None:
-    """F-LIFE-3, F-HTTP-11: also when neither HTTP transport takes initialize any more."""
-    agreement = converse(
-        plan(remembered=Era.HANDSHAKE, may_switch=True),
-        [
-            (INITIALIZE, refused(400)),
-            ("switch", refused(405)),
-            ("restart", None),
-            (PROBE, discovered()),
-        ],
-    )
-    assert agreement.era.version == "2026-07-28"
 
 
 @pytest.mark.parametrize(
@@ -760,34 +568,6 @@ def test_what_has_described_itself_is_not_waited_for_without_end(
     for _, outcome in conversation:
         effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
     assert effect == KeepWaiting(timeout)
-
-
-def test_silence_is_no_certainty() -> None:
-    """F-LIFE-3: only a server that has answered the probe, or died of it, is known."""
-    certain = {
-        "silent": False,
-        "slow, and takes initialize for the fall-back": False,
-        "exits at the next message": True,
-        "slow, and refuses the probe": True,
-        "method not found": True,
-    }
-    for server, is_certain in certain.items():
-        assert converse(plan(), HANDSHAKE[server]).is_certain is is_certain, server
-
-
-@pytest.mark.parametrize(
-    "failure", [NO_METHOD, EXITED, TIMEOUT, refused(400), ProtocolViolation("no result")]
-)
-@pytest.mark.parametrize("version", ["2026-07-28", "2026-11-11"])
-def test_a_revision_without_initialize_is_no_session(failure: McpError, version: str) -> None:
-    """F-LIFE-2: what does not speak the stateless era after all is told with both reasons."""
-    with pytest.raises(ProtocolViolation) as caught:
-        converse(
-            plan(), [(PROBE, NO_METHOD), (INITIALIZE, initialized(version)), (PATIENTLY, failure)]
-        )
-    assert caught.value.__cause__ is failure
-    assert f"answered initialize with {version}, a revision without" in str(caught.value)
-    assert str(failure) in str(caught.value)
 
 
 def test_a_pinned_handshake_is_not_left() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import ProtocolViolation, UsageError
-from mcpclient.protocol.eras import HandshakeEra, StatelessEra
 from mcpclient.protocol.negotiation import (
     HANDSHAKE_VERSIONS,
     INPUT_METHODS,
@@ -20,15 +19,12 @@ from mcpclient.protocol.negotiation import (
     REPEATABLE,
     STATELESS_VERSIONS,
     ClientIdentity,
-    Era,
     best_common,
     checked_extensions,
-    era_of,
     extensions_of,
     input_requests_of,
     is_past_handshakes,
     pause_before_retry,
-    retry_params,
 )
 
 
@@ -37,14 +33,6 @@ def test_the_revisions() -> None:
     assert HANDSHAKE_VERSIONS == ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
     assert STATELESS_VERSIONS == ("2026-07-28",)
     assert (LATEST_HANDSHAKE, LATEST_STATELESS) == ("2025-11-25", "2026-07-28")
-
-
-def test_eras() -> None:
-    """F-LIFE-3: every known revision has one, an unknown one has none."""
-    assert [era_of(version) for version in HANDSHAKE_VERSIONS] == [Era.HANDSHAKE] * 4
-    assert era_of("2026-07-28") is Era.STATELESS
-    assert era_of("2026-07-29") is None
-    assert era_of("") is None
 
 
 @pytest.mark.parametrize(
@@ -94,30 +82,7 @@ def test_identity_cannot_be_changed() -> None:
         identity.info = {}  # type: ignore[misc]
 
 
-def test_each_era_knows_what_opens_a_connection() -> None:
-    """F-SHOW-10: so that a session that is watched from its middle on can be replayed."""
-    identity = ClientIdentity({"name": "n", "version": "1"}, {"roots": {}})
-    handshake = HandshakeEra("2025-11-25", identity).opening_request("a").message
-    assert (handshake["id"], handshake["method"]) == ("a", "initialize")
-    assert handshake["params"]["capabilities"] == {"roots": {}}
-    stateless = StatelessEra("2026-07-28", identity).opening_request("a").message
-    assert (stateless["id"], stateless["method"]) == ("a", "server/discover")
-
-
 # Extensions
-
-
-def test_extensions_are_declared_as_given() -> None:
-    """F-API-16: a name with a prefix, and settings that are an object."""
-    given = {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}, "com.example/a.b_c": {}}
-    assert checked_extensions(given) == given
-
-
-@pytest.mark.parametrize("name", ["ui", "/ui", "a b/c", "1.example/x", "com..x/y", "com.x/", ""])
-def test_a_name_that_no_extension_has(name: str) -> None:
-    """F-API-16: a mistake is the caller's to know of, not the server's."""
-    with pytest.raises(UsageError, match="named like"):
-        checked_extensions({name: {}})
 
 
 def test_settings_that_are_no_object() -> None:
@@ -143,25 +108,11 @@ def test_what_a_server_declares(capabilities: dict[str, Any], found: dict[str, A
 REQUESTS = {"name": {"method": "elicitation/create", "params": {}}}
 
 
-@pytest.mark.parametrize("method", ["tools/call", "prompts/get", "resources/read"])
-def test_what_is_asked(method: str) -> None:
-    """F-API-12: the requests of an input-required result, on the three methods that may have it."""
-    result = {"resultType": "input_required", "inputRequests": REQUESTS}
-    assert input_requests_of(method, result) == REQUESTS
-
-
 @pytest.mark.parametrize("result", [{}, {"resultType": "complete"}, {"inputRequests": REQUESTS}])
 def test_complete_results(result: dict[str, Any]) -> None:
     """F-LIFE-2: a result without resultType is complete."""
     assert input_requests_of("tools/call", result) is None
     assert input_requests_of("tools/list", result) is None
-
-
-@pytest.mark.parametrize("more", [{}, {"inputRequests": {}}, {"inputRequests": None}])
-def test_state_alone_asks_for_a_retry(more: dict[str, Any]) -> None:
-    """F-API-12: a server may want nothing but its state back."""
-    result = {"resultType": "input_required", "requestState": "s", **more}
-    assert input_requests_of("tools/call", result) == {}
 
 
 @pytest.mark.parametrize(
@@ -182,28 +133,6 @@ def test_violations(method: str, result: dict[str, Any], complaint: str) -> None
     with pytest.raises(ProtocolViolation, match=complaint) as caught:
         input_requests_of(method, result)
     assert str(caught.value).startswith(method)
-
-
-def test_the_retry() -> None:
-    """F-API-12: the call's own params, the answers, and the state as it came, byte for byte."""
-    params = {"name": "t", "arguments": {"a": 1}}
-    state = ' {"not": "parsed"}\u2028\\u0041 '
-    result = {"resultType": "input_required", "requestState": state, "inputRequests": REQUESTS}
-    retry = retry_params(params, result, {"name": {"action": "accept"}})
-    assert retry == {
-        "name": "t",
-        "arguments": {"a": 1},
-        "inputResponses": {"name": {"action": "accept"}},
-        "requestState": state,
-    }
-    assert params == {"name": "t", "arguments": {"a": 1}}
-
-
-def test_nothing_is_sent_that_was_not_asked_for() -> None:
-    """F-API-12: no state where none came, no answers where nothing was asked."""
-    assert retry_params({"name": "t"}, {"inputRequests": {}}, {}) == {"name": "t"}
-    assert retry_params({}, {"requestState": None}, {}) == {}
-    assert retry_params({}, {"requestState": ""}, {}) == {"requestState": ""}
 
 
 def test_rounds_are_bounded() -> None:

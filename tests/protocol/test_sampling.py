@@ -12,8 +12,6 @@ import pytest
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.sampling import SamplingRequest, check_request, result_of
 from mcpclient.protocol.types import (
-    AudioContent,
-    ImageContent,
     TextContent,
     ToolResultContent,
     ToolUseContent,
@@ -72,33 +70,6 @@ def test_everything_a_request_can_hold() -> None:
     assert request.tool_choice == "required"
 
 
-def test_a_request_that_holds_next_to_nothing() -> None:
-    request = SamplingRequest({"messages": [], "toolChoice": 1, "modelPreferences": []})
-    assert (request.max_tokens, request.stop_sequences, request.model_hints) == (None, [], [])
-    assert (request.tool_choice, request.model_preferences) == ("auto", {})
-
-
-@pytest.mark.parametrize(
-    ("sent", "read"),
-    [
-        *((7, 7), (7.9, 7), (10**400, 10**400)),
-        *((float("nan"), None), (float("inf"), None), (True, None), ("7", None), (None, None)),
-    ],
-)
-def test_how_many_tokens(sent: object, read: int | None) -> None:
-    """F-API-10: what is no number says nothing, NaN and infinity included."""
-    assert SamplingRequest({"maxTokens": sent}).max_tokens == read
-
-
-def test_content_by_type() -> None:
-    """F-API-10: text, image and audio."""
-    image = {"type": "image", "data": "AAEC", "mimeType": "image/png"}
-    audio = {"type": "audio", "data": "AAEC", "mimeType": "audio/wav"}
-    request = SamplingRequest({"messages": [user(text("x"), image, audio, 7)]})
-    kinds = [type(block) for block in request.messages[0].content]
-    assert kinds == [TextContent, ImageContent, AudioContent]
-
-
 @pytest.mark.parametrize(
     ("messages", "reason"),
     [
@@ -133,36 +104,6 @@ def test_tools_need_to_be_declared() -> None:
         check_request(request, tools=True)
         with pytest.raises(ProtocolViolation, match="was not declared"):
             check_request(request, tools=False)
-
-
-def test_text_is_an_answer() -> None:
-    """F-API-11."""
-    assert result_of("hello") == {
-        "role": "assistant",
-        "content": text("hello"),
-        "model": "unknown",
-        "stopReason": "endTurn",
-    }
-
-
-@pytest.mark.parametrize(
-    ("reason", "stop_reason"),
-    [
-        ("stop", "endTurn"),
-        ("length", "maxTokens"),
-        ("tool_calls", "toolUse"),
-        ("end_turn", "endTurn"),
-        ("max_tokens", "maxTokens"),
-        ("stop_sequence", "stopSequence"),
-        ("maxTokens", "maxTokens"),
-        ("content_filter", "content_filter"),
-    ],
-)
-@pytest.mark.parametrize("key", ["stopReason", "stop_reason", "finish_reason"])
-def test_stop_reasons(key: str, reason: str, stop_reason: str) -> None:
-    """F-API-11: the words of models' own interfaces are translated, unknown ones kept."""
-    result = result_of({"content": "x", key: reason, "model": "m"}, "other")
-    assert (result["stopReason"], result["model"]) == (stop_reason, "m")
 
 
 def test_content_of_every_kind() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.signatures import Annotations, class_name, docstring, identifier, literal
+from mcpclient.protocol.signatures import Annotations, docstring, literal
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,6 @@ def test_a_schema_is_a_type(schema: Any, annotation: str) -> None:
     assert Annotations(()).of(schema, "X") == annotation
 
 
-def test_many_literals_are_their_type() -> None:
-    """F-STUB-1"""
-    few, many = [{"enum": [f"value {i}" for i in range(count)]} for count in (2, 999)]
-    assert Annotations(()).of(few, "Few") == 'Literal["value 0", "value 1"]'
-    assert Annotations(()).of(many, "Many") == "str"
-
-
 def test_the_parts_of_all_of_are_one_object() -> None:
     """F-STUB-1"""
     schema = {
@@ -64,33 +57,6 @@ def test_the_parts_of_all_of_are_one_object() -> None:
         {"a": {"type": "string"}, "b": {"type": "integer"}},
         {"a"},
     )
-
-
-def test_a_literal_in_a_field_of_any_name_stays_one() -> None:
-    """F-STUB-1"""
-    annotations = Annotations(())
-    annotations.of({"type": "object", "properties": {"a b": {"const": 'x"\\'}}}, "Odd")
-    source = "\n".join(annotations.definitions[0])
-    names: dict[str, Any] = {}
-    exec(source.replace("TypedDict(", "made("), {"made": lambda name, fields: fields}, names)
-    assert names["Odd"] == {"a b": 'NotRequired[Literal["x\\"\\\\"]]'}
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [("a-b", "a_b"), ("from", "from_"), ("1st", "value_1st"), ("", "value"), ("list", "list_")],
-)
-def test_names_are_pythons(name: str, expected: str) -> None:
-    """F-STUB-1"""
-    assert identifier(name) == expected
-    assert identifier(name, {expected}) == f"{expected}_2"
-
-
-def test_names_of_classes() -> None:
-    """F-STUB-1"""
-    assert class_name("search_issues v2") == "SearchIssuesV2"
-    assert class_name("1") == "Server1"
-    assert class_name("none") == "None_"
 
 
 def test_texts_stay_texts() -> None:

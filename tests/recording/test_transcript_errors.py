@@ -9,7 +9,6 @@ import pytest
 from mcpclient import errors
 from mcpclient.errors import (
     AuthError,
-    AuthorizationRequired,
     CommandNotFound,
     ConnectFailed,
     ConnectionLost,
@@ -70,21 +69,6 @@ def test_what_an_error_says_is_redacted() -> None:
     facts = error_facts(HttpError(401, headers, b"not long-s3cret", "https://h/"), redactor)
     assert "long-s3cret" not in str(facts)
     assert facts["headers"] == [["Set-Cookie", "a=redacted-2"], ["WWW-Authenticate", "Bearer"]]
-
-
-def test_a_kind_without_a_form_of_its_own_is_of_the_same_branch() -> None:
-    """The text has what the fields do not have."""
-    facts = error_facts(AuthorizationRequired("https://as/?state=1"), Redactor())
-    made = error_of(facts)
-    assert (type(made), str(made)) == (AuthError, "authorization is required at https://as/")
-    assert facts["type"] == "AuthorizationRequired"
-
-
-@pytest.mark.parametrize(
-    "facts", [{}, {"type": "ValueError"}, {"type": "HttpError", "status": 5}, {"type": "__all__"}]
-)
-def test_what_cannot_be_understood_is_a_lost_connection(facts: dict[str, object]) -> None:
-    assert isinstance(error_of(facts), ConnectionLost)
 
 
 def test_every_class_has_a_form() -> None:

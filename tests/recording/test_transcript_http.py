@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mcpclient.errors import ConnectionLost
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.recording.transcript import HttpChannel
@@ -22,26 +21,6 @@ class Channels(Written):
         channel.sent(b"GET /mcp?key=v HTTP/1.1\r\nHost: h\r\nX-Mine: s3cret\r\n\r\n")
         self.lines.clear()
         return channel
-
-
-def test_a_request_as_it_went_out() -> None:
-    """F-SHOW-8"""
-    written = Channels()
-    channel = written.recorder.http_channel()
-    channel.sent(b'POST /mcp HTTP/1.1\r\nHost: h\r\nA-Key: x: y\r\n\r\n{"id":1}')
-    assert written.records == [
-        {
-            "direction": "sent",
-            "channel": "http-1",
-            "http": {
-                "method": "POST",
-                "target": "/mcp",
-                "headers": [["Host", "h"], ["A-Key", "redacted-1"]],
-            },
-            "message": {"id": 1},
-        }
-    ]
-    assert written.recorder.http_channel().name == "http-2"
 
 
 def test_a_body_stands_with_its_head() -> None:
@@ -90,29 +69,3 @@ def test_events_are_written_as_they_come() -> None:
         {**base, "text": "data: ha"},
         {**base, "direction": "sent", "end": "closed"},
     ]
-
-
-def test_a_response_that_broke_off() -> None:
-    """F-SHOW-8"""
-    written = Channels()
-    channel = written.channel()
-    channel.head_received(head())
-    channel.body_received(b"half")
-    channel.end("lost", ConnectionLost("gone"))
-    first, second = written.records
-    assert (first["text"], "end" in first) == ("half", False)
-    assert second == {
-        "direction": "note",
-        "channel": "http-1",
-        "end": "lost",
-        "error": {"type": "ConnectionLost", "text": "gone"},
-    }
-
-
-def test_behind_a_101_there_is_no_body_to_wait_for() -> None:
-    """F-SHOW-6: the head of an opened WebSocket is written before its first message."""
-    written = Channels()
-    written.channel().head_received(head(101))
-    (record,) = written.records
-    assert record["http"]["status"] == 101
-    assert "end" not in record

@@ -344,13 +344,3 @@ async def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyP
     async with session(Server("handshake")):
         with pytest.raises(UsageError, match="no session"):
             await joined()
-
-
-async def test_a_tool_that_cannot_be_mirrored_does_not_hide_the_others() -> None:
-    """F-SHOW-12: the caller's own client leaves it out."""
-    server = Server("stateless")
-    schema = {"type": "object", "properties": {"a": {"type": "string", "x-mcp-header": "a b"}}}
-    tools = [{"name": "odd", "inputSchema": schema}, {"name": "echo", "inputSchema": {}}]
-    server.answers["tools/list"] = {"tools": tools}
-    async with session(server), joined(timeout=5) as client:
-        assert "echo" in [tool.name for tool in await client.list_tools()]

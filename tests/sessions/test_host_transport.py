@@ -116,14 +116,6 @@ async def test_another_version_is_named(environ: dict[str, str], state: dict[str
     server.close()
 
 
-async def test_a_session_that_is_not_there(environ: dict[str, str]) -> None:
-    """F-SHOW-12: the ones that are there are named."""
-    server = await serve(environ, STATE)
-    with pytest.raises(UsageError, match="there is no session @itt; did you mean '@it'"):
-        await Client(SessionTransport("itt", environ))
-    server.close()
-
-
 async def test_a_folder_that_others_may_use_holds_no_session(environ: dict[str, str]) -> None:
     """F-SHOW-12: somebody else could have put a socket there."""
     server = await serve(environ, STATE)

@@ -136,12 +136,6 @@ def test_prompts_and_templates_are_methods() -> None:
     assert [each.arg for each in methods["read_file"].args.kwonlyargs] == ["path"]
 
 
-def test_it_is_the_same_each_time_and_in_any_order() -> None:
-    """F-STUB-1"""
-    tools = [{"name": name} for name in ("b", "a", "c")]
-    assert stubs_for(offer(*tools)) == stubs_for(offer(*tools[::-1]))
-
-
 def test_a_long_name_that_is_taken_is_a_type_like_any_other() -> None:
     """F-STUB-1: the API of Notion has such names."""
     item = {"type": "object", "title": "x" * 60, "properties": {"a": {"type": "string"}}}

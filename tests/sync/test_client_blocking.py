@@ -13,7 +13,7 @@ import pytest
 import mcpclient
 from mcpclient import UsageError, sync
 from mcpclient.sync import client as blocking
-from mcpclient.sync.client import Blocking, Owned, blocking_function, twin_of
+from mcpclient.sync.client import Blocking, Owned
 
 PAIRS = [
     (sync.Client, mcpclient.Client),
@@ -116,19 +116,6 @@ def test_only_some_members_may_be_taken_over() -> None:
 
     assert hasattr(Little, "add") and hasattr(Little, "__next__")
     assert not hasattr(Little, "part") and not hasattr(Little, "__enter__")
-
-
-def test_a_function_is_made_blocking_in_the_same_way() -> None:
-    async def double(number: int) -> int:
-        """Double it."""
-        return number * 2
-
-    assert blocking_function(double)(4) == 8
-    assert blocking_function(double).__doc__ == "Double it."
-
-
-def test_what_is_not_asynchronous_stays_as_it_is() -> None:
-    assert twin_of(3) == 3 and twin_of(None) is None
 
 
 @pytest.mark.parametrize(("blocking", "asynchronous"), PAIRS)

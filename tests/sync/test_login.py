@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import traceback
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +13,6 @@ from mcpclient.net.login.logins import TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 from tests.recording.test_secret_arguments import ECHOING, TOOL, secret, shown_by
 
-PACKAGE = str(Path(mcpclient.__file__).parent)
 URL = "https://example.com/mcp"
 
 
@@ -27,20 +24,6 @@ def test_what_is_wrong_is_raised_here() -> None:
         sync.finish_auth(URL, "code", "unknown-state", auth=auth)
     with pytest.raises(UsageError):
         sync.log_in("no url at all", auth)
-
-
-def test_no_traceback_holds_the_code() -> None:
-    """F-AUTH-12: services that collect errors send the variables of every frame."""
-    auth = OAuth(provider=TwoStepLogin(MemoryStore()))
-    for given in (("https://example.com/callback?nothing=SECRET",), ("SECRET", "unknown-state")):
-        with pytest.raises(mcpclient.McpError) as caught:
-            sync.finish_auth(URL, *given, auth=auth)
-        frames = traceback.StackSummary.extract(
-            traceback.walk_tb(caught.value.__traceback__), capture_locals=True
-        )
-        ours = [frame for frame in frames if frame.filename.startswith(PACKAGE)]
-        assert {"run", "finish_auth"} <= {frame.name for frame in ours}
-        assert "SECRET" not in str([frame.locals for frame in ours])
 
 
 def test_logging_out_without_a_login_does_nothing() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
-import contextvars
-import dataclasses
 import gc
 import os
 import signal
@@ -13,72 +11,22 @@ import subprocess
 import sys
 import threading
 import time
-import weakref
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 
-from mcpclient import Around, Call, CallToolResult, ClientClosed, UsageError
-from mcpclient.client.events.around import Proceed
+from mcpclient import ClientClosed, UsageError
 from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
 from tests.support.subprocesses import TOP, lines_of, run_python
-from tests.sync.calling import ToolServer, beginning, thread_name
+from tests.sync.calling import ToolServer
 
 NAME = "mcpclient"
 
 
 def loop_threads() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == NAME]
-
-
-def test_it_begins_with_the_first_call_and_is_one() -> None:
-    """F-API-18: however many clients and threads there are."""
-    assert not loop_threads()
-    names: list[str] = []
-    server = ToolServer(where=lambda arguments: names.append(thread_name()))
-    with server.connected() as first, ToolServer().connected() as second:
-        first.call_tool("where")
-        second.call_tool("echo", {"message": "x"})
-        (thread,) = loop_threads()
-        assert thread.daemon
-    assert names == [NAME]
-
-
-def test_many_threads_call_at_once_without_threads_of_their_own() -> None:
-    """F-API-18: 64 calls over 8 threads are in flight together; the ninth thread is the loop's."""
-    held: list[asyncio.Future[None]] = []
-
-    async def hold(arguments: dict[str, object]) -> None:
-        held.append(asyncio.get_running_loop().create_future())
-        if len(held) == 64:
-            for future in held:
-                future.set_result(None)
-        await held[len(held) - 1]
-
-    before = threading.active_count()
-    with ToolServer(hold=hold).connected() as client:
-
-        def use() -> int:
-            made = [client.submit("call_tool", "hold") for _ in range(7)]
-            client.call_tool("hold")
-            return len([each.result() for each in made])
-
-        with concurrent.futures.ThreadPoolExecutor(8) as pool:
-            counts = [pool.submit(use) for _ in range(8)]
-            assert [each.result(10) for each in counts] == [7] * 8
-            assert threading.active_count() == before + 8 + 1
-
-
-def test_it_works_where_an_event_loop_runs_already() -> None:
-    """F-API-18: as in a notebook, or in an endpoint of an asynchronous server."""
-
-    async def main() -> str:
-        with ToolServer().connected() as client:
-            return client.call_tool("echo", {"message": "here"}).text
-
-    assert asyncio.run(main()) == "here"
 
 
 def test_a_call_in_the_loop_itself_is_refused_at_once() -> None:
@@ -93,83 +41,6 @@ def test_a_call_in_the_loop_itself_is_refused_at_once() -> None:
     with ToolServer(call=call).connected() as client:
         text = client.call_tool("call").text
     assert "would wait for itself" in text and "async_client" in text
-
-
-@pytest.mark.needs_posix
-def test_ctrl_c_cancels_the_call_on_the_server() -> None:
-    """F-API-18: the server is told, KeyboardInterrupt is raised, and the client goes on."""
-    server = ToolServer(press=pressing(1))
-    with server.connected() as client:
-        with pytest.raises(KeyboardInterrupt):
-            client.call_tool("press", {"a": 1})
-        (request_id,) = server.ids("tools/call")
-        assert client.call_tool("echo", {"message": "on"}).text == "on"
-        assert [each["requestId"] for each in server.sent("notifications/cancelled")] == [
-            request_id
-        ]
-
-
-@pytest.mark.needs_posix
-def test_a_second_ctrl_c_does_not_wait_until_the_server_is_told() -> None:
-    """F-API-18: what does not end when it is cancelled keeps nobody."""
-    stubborn = threading.Event()
-
-    async def refuse_to_end() -> None:
-        for _ in range(2):
-            try:
-                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-                await asyncio.sleep(0 if stubborn.is_set() else 30)
-            except asyncio.CancelledError:
-                stubborn.set()
-
-    began = time.monotonic()
-    with pytest.raises(KeyboardInterrupt):
-        loop_thread().run(refuse_to_end())
-    assert stubborn.wait(5)
-    assert time.monotonic() - began < 30
-
-
-def pressing(times: int) -> Callable[[dict[str, object]], object]:
-    """A tool that presses Ctrl-C in the main thread, and never answers."""
-
-    async def press(arguments: dict[str, object]) -> None:
-        for _ in range(times):
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-        await asyncio.Event().wait()
-
-    return press
-
-
-def test_a_task_that_leaves_with_system_exit_takes_nobody_along() -> None:
-    """F-API-18: the loop is everybody's, whatever an asynchronous handler does to it."""
-
-    async def leave() -> None:
-        sys.exit(3)
-
-    async def begin() -> None:
-        left.append(asyncio.ensure_future(leave()))
-
-    left: list[asyncio.Task[None]] = []
-    with ToolServer().connected() as client:
-        with pytest.raises(SystemExit):
-            loop_thread().run(leave())
-        loop_thread().run(begin())  # a task of its own, which stops the loop
-        assert client.call_tool("echo", {"message": "again"}).text == "again"
-        assert isinstance(left[0].exception(), SystemExit)
-        assert client.call_tool("echo", {"message": "still"}).text == "still"
-
-
-def test_a_cancelled_future_cancels_the_call() -> None:
-    """F-API-18: a future of `submit` is one of concurrent.futures, also in this."""
-    began = threading.Event()
-    server = ToolServer()
-    server.tools["begin"] = beginning(began)
-    with server.connected() as client:
-        future = client.submit("call_tool", "begin")
-        assert began.wait(5)
-        assert future.cancel()
-        client.call_tool("echo", {"message": "x"})
-        assert len(server.sent("notifications/cancelled")) == 1
 
 
 def test_a_cancelled_coroutine_is_an_error_for_who_waits() -> None:
@@ -278,28 +149,6 @@ def test_ctrl_c_before_the_loop_is_woken(monkeypatch: pytest.MonkeyPatch) -> Non
     thread.stop()
 
 
-def test_an_error_is_gone_when_nobody_holds_it() -> None:
-    """F-API-18: with all that its traceback holds, and without the garbage collector's help."""
-
-    class Failure(Exception):
-        pass
-
-    async def fail() -> None:
-        raise Failure
-
-    thread = LoopThread()
-    gc.disable()
-    try:
-        with pytest.raises(Failure) as caught:
-            thread.run(fail())
-        failure = weakref.ref(caught.value)
-        del caught
-        assert failure() is None
-    finally:
-        gc.enable()
-        thread.stop()
-
-
 def test_a_generator_that_is_left_open_is_closed_at_the_end() -> None:
     """F-API-18: what it holds is freed in its own event loop."""
     ends: list[str] = []
@@ -337,28 +186,6 @@ def test_one_wake_up_serves_all_that_have_arrived() -> None:
     assert [each.result(5) for each in made] == list(range(64)) and held.result(5) is None
     assert len(woken) == 1
     thread.stop()
-
-
-def test_a_call_sees_the_context_of_its_thread() -> None:
-    """F-API-18: context variables, as those of OpenTelemetry, are those of who calls."""
-    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
-    with ToolServer().connected(around=[_seeing(variable)]) as client:
-
-        def call(word: str) -> str:
-            variable.set(word)
-            submitted = client.submit("call_tool", "echo", {"message": "x"})
-            called = client.call_tool("echo", {"message": "x"}).text
-            return f"{called}{submitted.result(5).text}"
-
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            assert list(pool.map(call, "abcd")) == ["aa", "bb", "cc", "dd"]
-
-
-def _seeing(variable: contextvars.ContextVar[str]) -> Around:
-    async def around(call: Call, proceed: Proceed) -> CallToolResult:
-        return await proceed(dataclasses.replace(call, arguments={"message": variable.get()}))
-
-    return around
 
 
 def test_where_threads_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import ServersFailed, Status, StatusChanged, UsageError, sync
+from mcpclient import Status, sync
 from mcpclient.sync import manager as manager_module
 from tests.support.subprocesses import TOP, run_python
 from tests.sync.calling import ToolServer
@@ -46,22 +46,6 @@ def test_many_servers_are_connected_called_and_closed() -> None:
         box = manager.toolbox("anthropic")
         assert [each["name"] for each in box.tools][:1] == ["one__echo"]
     assert "one True" in told
-
-
-def test_events_are_an_iterator_that_ends() -> None:
-    with sync.connect_all({"one": ToolServer().transport()}, **VERSION) as manager:
-        events = manager.events()
-        manager.disconnect("one")
-        assert next(events).server == "one"
-        manager.close()
-        assert StatusChanged in map(type, events)
-
-
-def test_what_is_required_and_wrong_is_raised() -> None:
-    with pytest.raises(ServersFailed):
-        sync.connect_all({"one": ["no-such-command-anywhere"]}, required=True)
-    with pytest.raises(UsageError):
-        sync.connect_all({}, naming="nonsense")  # type: ignore[arg-type]
 
 
 def test_a_manager_that_is_open_at_the_end_of_the_program_saves_what_it_has_learned(

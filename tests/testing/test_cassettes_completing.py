@@ -12,7 +12,7 @@ import pytest
 import mcpclient
 from mcpclient import CommandNotFound, PeerError, Tool, testing
 from mcpclient.sync.loop_thread import end_loop_thread
-from mcpclient.testing import check_tools, tools_text
+from mcpclient.testing import check_tools
 from mcpclient.testing.cassettes import Completing
 from tests.client.scripted_server import turns
 from tests.support.subprocesses import TOP
@@ -125,9 +125,3 @@ def test_a_change_is_shown_line_by_line(tmp_path: Path) -> None:
     assert '-    "description": "Add",' in lines and '+    "description": "Add numbers",' in lines
     check_tools([changed, ECHO], path, update=True)
     check_tools([changed, ECHO], path)
-
-
-def test_the_text_is_stable() -> None:
-    shuffled = Tool(dict(reversed(list(ADD.raw.items()))))
-    assert tools_text([ADD]) == tools_text([shuffled])
-    assert tools_text([]) == "[]\n"

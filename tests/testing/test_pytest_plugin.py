@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import mcpclient.sync
-import mcpclient.testing
 from tests.support.subprocesses import TOP
 
 pytest_plugins = ["pytester"]
 
-# Loaded once, and not anew for each pytest within.
-PRELOADED = (mcpclient.sync, mcpclient.testing)
 
 TESTS = """
 import asyncio, sys
@@ -25,10 +21,6 @@ def test_echo(mcp_cassette, mcp_check_tools, word):
             mcp_check_tools(await client.list_tools())
             assert (await client.call_tool("echo", {{"message": word}})).text == word
     asyncio.run(main())
-"""
-BROKEN = """
-def test_broken(mcp_cassette):
-    raise LookupError("on purpose")
 """
 
 
@@ -81,9 +73,3 @@ def test_what_is_left_unplayed_or_changed_fails(folder: pytest.Pytester) -> None
     assert "recorded call was not made" in outcome(folder, "--mcp-update", "-k", "one", fails=True)
     snapshot = folder.path / "snapshots" / "test_it.test_echo-one.json"
     assert snapshot.read_text("utf-8") == "[]\n"
-
-
-def test_a_test_that_fails_leaves_no_cassette_behind(folder: pytest.Pytester) -> None:
-    (folder.path / "test_it.py").write_text(BROKEN, "utf-8")
-    assert "on purpose" in outcome(folder, fails=True)
-    assert not list(folder.path.glob("*/*.jsonl*"))

@@ -35,18 +35,6 @@ def endpoint(server: McpServer, seen: list[Any], path: str = "/mcp") -> Any:
     return app
 
 
-@pytest.mark.parametrize("era", ["handshake", "stateless"])
-async def test_an_application_is_a_target(era: str) -> None:
-    """F-API-24: it starts and ends with the connection; options work as over a network."""
-    seen: list[Any] = []
-    app = endpoint(McpServer(era), seen)
-    async with mcpclient.connect(app, auth="token") as client:
-        assert client.transport_name == "http"
-        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-    assert seen[0] == "lifespan.startup" and seen[-1] == "lifespan.shutdown"
-    assert set(seen[1:-1]) == {b"Bearer token"}
-
-
 async def test_another_path_is_named() -> None:
     app = endpoint(McpServer(), [], "/api/mcp")
     target = mcpclient.AsgiApp(app, "/api/mcp")

@@ -104,19 +104,6 @@ async def test_each_way_to_frame_a_body(
     assert b"".join(sink.pieces) == (b"" if method == "HEAD" else body)
 
 
-async def test_one_request_follows_the_other() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await answer(send, (await receive())["body"])
-
-    client = HttpClient(_Dialer(NetworkOptions(), app, {}))
-    for body in (b"a", b"b" * 300_000):
-        sink = Sink()
-        client.request(HttpRequest("POST", URL, [], body), sink)
-        await sink.done
-        assert b"".join(sink.pieces) == body
-    await client.close()
-
-
 def test_an_application_that_fails_says_why() -> None:
     """F-API-24: what its author wants to see in a test."""
 
@@ -241,29 +228,6 @@ async def test_a_lifespan_starts_and_ends_with_its_state() -> None:
     assert told == ["lifespan.startup", "lifespan.shutdown"]
 
 
-@pytest.mark.parametrize("answer", [None, "lifespan.startup.complete", 1, ["type"], {}])
-async def test_an_application_that_answers_a_lifespan_with_anything(answer: Any) -> None:
-    """It has started, as far as can be told."""
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        for _ in range(2):
-            await receive()
-            await send(answer)
-
-    transport = AsgiTransport(URL, app, NetworkOptions())
-    await transport.open(RecordingReceiver())
-    await transport.close()
-
-
-async def test_an_application_without_lifespans_works() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        assert scope["type"] == "http"
-
-    transport = AsgiTransport(URL, app, NetworkOptions())
-    await transport.open(RecordingReceiver())
-    await transport.close()
-
-
 async def test_an_application_that_does_not_start_says_why() -> None:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -271,17 +235,6 @@ async def test_an_application_that_does_not_start_says_why() -> None:
 
     with pytest.raises(ConnectFailed, match="did not start: no database"):
         await AsgiTransport(URL, app, NetworkOptions()).open(RecordingReceiver())
-
-
-async def test_an_application_that_never_answers_delays_only_so_long() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await asyncio.Event().wait()
-
-    transport = AsgiTransport(URL, app, NetworkOptions())
-    await transport.open(RecordingReceiver())
-    transport.abort()
-    await transport.close()
-    assert asyncio.get_running_loop().time() < 30
 
 
 async def test_an_opening_that_is_cancelled_ends_the_application() -> None:

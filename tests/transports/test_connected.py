@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import ConnectFailed, ConnectionLost, UsageError
+from mcpclient.errors import ConnectFailed, ConnectionLost
 from mcpclient.jsonrpc.messages import notification, request
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import connected
-from mcpclient.transports.base import Abandoned
 from mcpclient.transports.connected import ConnectedTransport
 from tests.transports.receivers import RecordingReceiver
 
@@ -71,55 +70,6 @@ async def opened() -> tuple[FakeTransport, FakeConnection, RecordingReceiver]:
     return transport, connection, receiver
 
 
-async def test_messages_of_one_turn_share_a_write() -> None:
-    """F-LIFE-9, F-WS-1: the first goes at once, the others together when the turn ends."""
-    transport, connection, _ = await opened()
-    for number in (7, 8, 9):
-        transport.send(call(number))
-    assert connection.writes == [b"1:7 "]
-    await asyncio.sleep(0)
-    assert connection.writes == [b"1:7 ", b"2:8 3:9 "]
-    await asyncio.sleep(0)
-    transport.send(call(10))
-    assert connection.writes[2:] == [b"4:10 "]
-
-
-async def test_messages_wait_for_a_server_that_does_not_read() -> None:
-    """F-STD-5, F-API-8: in order; what is given up meanwhile is not framed and never sent."""
-    transport, connection, _ = await opened()
-    connection.paused = True
-    for outgoing in (call(7), call(8), NOTE):
-        transport.send(outgoing)
-    await asyncio.sleep(0)
-    assert transport.abandon(call(8)) is Abandoned.NEVER_SENT
-    assert transport.abandon(call(8)) is Abandoned.STILL_OPEN
-    assert transport.abandon(NOTE) is Abandoned.STILL_OPEN
-    connection.paused = False  # of which the transport has not been told so far
-    transport.send(call(9))
-    assert not connection.writes
-    transport.writing_resumed()
-    assert connection.writes == [b"1:7 2:n 3:9 "]
-    assert transport.abandon(call(9)) is Abandoned.STILL_OPEN
-
-
-async def test_a_server_that_never_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-STD-5: what has no limit of time is refused past a limit of number."""
-    monkeypatch.setattr(connected, "_MAX_WAITING", 3)
-    transport, connection, _ = await opened()
-    for _ in range(5):  # a burst is no reason: the server reads
-        transport.send(NOTE)
-    await asyncio.sleep(0)
-    connection.paused = True
-    for _ in range(3):
-        transport.send(NOTE)
-    with pytest.raises(ConnectionLost, match="does not read"):
-        transport.send(NOTE)
-    transport.send(call(1))
-    connection.paused = False
-    transport.writing_resumed()
-    assert connection.writes[-1] == b"6:n 7:n 8:n 9:1 "
-
-
 async def test_a_server_that_never_reads_what_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-5: few messages may be many bytes, as the ids of the server's that answers repeat."""
     size = len(NOTE.encode())
@@ -141,40 +91,12 @@ async def test_a_server_that_never_reads_what_is_long(monkeypatch: pytest.Monkey
     transport.send(NOTE)  # all is written, and there is room again
 
 
-async def test_closing_writes_what_is_queued() -> None:
-    """F-LIFE-6: and then nothing can be sent."""
-    transport, connection, receiver = await opened()
-    transport.send(call(7))
-    transport.send(call(8))
-    await transport.close()
-    await transport.close()
-    assert connection.writes == [b"1:7 ", b"2:8 "]
-    assert transport.disconnected == 2
-    with pytest.raises(ConnectionLost, match="the connection was closed"):
-        transport.send(call(9))
-    assert not receiver.lost
-
-
 async def test_a_connection_is_held_where_there_is_one() -> None:
     """F-BRIDGE-1: nothing is read from it until it is let go."""
     transport, connection, _ = await opened()
     for is_held in (True, False):
         transport.hold(is_held=is_held)
         assert connection.held is is_held
-
-
-async def test_a_transport_that_was_never_open() -> None:
-    """F-LIFE-5: closing and aborting do nothing; there is nothing to send to."""
-    transport = FakeTransport(None)
-    transport.hold(is_held=True)
-    with pytest.raises(ConnectionLost, match="there is no connection to fake"):
-        transport.send(call(1))
-    assert transport.abandon(call(1)) is Abandoned.STILL_OPEN
-    with pytest.raises(ConnectFailed):
-        await transport.open(RecordingReceiver())
-    await transport.close()
-    transport.abort()
-    assert not transport.disconnected
 
 
 async def test_the_end_of_the_connection_is_reported_and_remembered() -> None:
@@ -192,14 +114,3 @@ async def test_the_end_of_the_connection_is_reported_and_remembered() -> None:
     assert caught.value is not error
     transport.abort()
     assert connection.aborted
-
-
-async def test_it_can_be_opened_again() -> None:
-    """F-LIFE-5: after a loss, the same transport makes a new connection."""
-    transport, connection, receiver = await opened()
-    transport.connection_lost(ConnectionLost("gone"))
-    await transport.open(receiver)
-    transport.send(call(7))
-    assert connection.writes == [b"1:7 "]
-    with pytest.raises(UsageError):
-        transport.send(Outgoing({"method": "x", "params": {"number": float("nan")}}))

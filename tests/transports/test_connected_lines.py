@@ -17,9 +17,8 @@ from mcpclient.jsonrpc.codec import VerbatimObject
 from mcpclient.jsonrpc.correlator import Correlator
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports import connected
 from mcpclient.transports.connected import LineTransport
-from tests.framing.chunkings import chunkings, cuts, split
+from tests.framing.chunkings import cuts, split
 from tests.support.properties import examples
 
 from .receivers import RecordingReceiver
@@ -80,25 +79,6 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
     return receiver
 
 
-@pytest.mark.parametrize(
-    "dirt",
-    [
-        *(b"", b"\n\r\n  \n\t\n", b"Server listening on port 3000\n", b"\xff\xfe\xff\n", b"\0\0\n"),
-        *(b"\xef\xbb\xbf", b"12\n", b'"just a string"\n', b"null\n", b"\x1b[32mINFO\x1b[0m\r\n"),
-    ],
-)
-def test_a_dirty_stdout(dirt: bytes, caplog: pytest.LogCaptureFixture) -> None:
-    """F-WIRE-3: banners, blank lines, marks and bad bytes cost a warning each, and no call."""
-    for pieces in chunkings(dirt + LINE):
-        caplog.clear()
-        with caplog.at_level(logging.WARNING, "mcpclient.transport"):
-            receiver = read(pieces)
-        assert receiver.messages == [ANSWER]
-        assert receiver.rejected == []
-        banner = dirt.strip(b" \t\r\n\xef\xbb\xbf") != b""
-        assert [record.levelname for record in caplog.records] == ["WARNING"] * banner
-
-
 @pytest.mark.parametrize("line", [b"Starting\r\n", b'{"level": "info"}\r\n', b"Starting\n"])
 def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
     """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
@@ -136,60 +116,6 @@ def test_what_looks_like_a_message_and_is_none(dirt: bytes) -> None:
     assert [request_id for _, request_id in receiver.rejected] == [None]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b'{"jsonrpc":"2.0","id":7,"result":{"x":"\xff"}}\n',
-        b'{"result":{"x":"' + b"y" * 70_000 + b'\xff"},"jsonrpc":"2.0","id":7}\n',
-        b'{"jsonrpc":"2.0","id":7,"result":' + b"[" * 100_000 + b"\n",
-    ],
-)
-def test_a_broken_answer_fails_its_call(broken: bytes) -> None:
-    """F-WIRE-7: bad input costs one message, and the call that it answered knows at once."""
-    receiver = read([broken + LINE], 1_000_000)
-    assert receiver.messages == [ANSWER]
-    assert [request_id for _, request_id in receiver.rejected] == [7]
-
-
-@pytest.mark.parametrize(
-    ("line", "request_id"),
-    [
-        (b'{"id":7,"result":{"x":"' + b"y" * 9000 + b'"}}', 7),
-        (b'{"result":{"x":"' + b"y" * 9000 + b'"},"id":"7"}', "7"),
-        (b'{"method":"m","params":{"x":"' + b"y" * 9000 + b'"},"id":7}', None),
-        (b"y" * 9000, None),
-    ],
-)
-def test_a_message_over_the_limit(line: bytes, request_id: int | str | None) -> None:
-    """F-WIRE-3: its call fails with a clear error; a request of the server's is nobody's answer."""
-    for pieces in (
-        [line + b"\n" + LINE],
-        split(line + b"\n" + LINE, range(0, 10_000, 700)),
-        [line],
-    ):
-        receiver = read(pieces)
-        [(error, blamed)] = receiver.rejected
-        assert isinstance(error, MessageTooLarge)
-        assert error.limit == 1000
-        assert blamed == request_id
-
-
-def test_a_call_does_not_wait_for_the_end_of_what_answers_it() -> None:
-    """F-WIRE-3: the end may never come; when it does, nothing is said twice."""
-    receiver = RecordingReceiver()
-    reader = asyncio.run(lines(receiver))
-    reader.data_received(b'{"id":7,"result":{"x":"' + b"y" * 900)
-    assert not receiver.rejected
-    for _ in range(100):
-        reader.data_received(b"y" * 900)
-    assert [(type(error), blamed) for error, blamed in receiver.rejected] == [(MessageTooLarge, 7)]
-    reader.data_received(b'"}}\n' + LINE)
-    reader.data_received(b"z" * 2_000)
-    reader.data_received(b"\n")
-    assert receiver.messages == [ANSWER]
-    assert [blamed for _, blamed in receiver.rejected] == [7, None]
-
-
 @pytest.mark.parametrize("start", [b"", b'{"x":"', b"[[", b'{"method":"m","params":{"x":"'])
 async def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
     """F-WIRE-3: it answers no call that is known, so none of them will ever be answered."""
@@ -204,17 +130,6 @@ async def test_a_flood_without_a_line_end_is_told_once(start: bytes) -> None:
     assert reader.wire.aborted
 
 
-async def test_a_flood_in_an_answer_ends_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-WIRE-3: the other calls wait behind it."""
-    monkeypatch.setattr(connected, "_MAX_FLOOD", 50_000)
-    receiver = RecordingReceiver()
-    reader = await lines(receiver)
-    reader.data_received(b'{"id":7,"result":{"x":"')
-    for size in range(60):
-        assert bool(receiver.lost) == (size >= 50)
-        reader.data_received(b"y" * 1_000)
-
-
 def test_batches_and_a_last_line_without_its_end() -> None:
     """F-WIRE-1: several messages in an array (2025-03-26), and a server that ends in mid-line."""
     note = {"jsonrpc": "2.0", "method": "n"}
@@ -222,20 +137,6 @@ def test_batches_and_a_last_line_without_its_end() -> None:
     receiver = read([batch])
     assert receiver.messages == [note, ANSWER]
     assert len(receiver.rejected) == 1
-
-
-@pytest.mark.parametrize(
-    "rest", [b'{"jsonrpc": "2.0", "id": 1, "resu', b"[", b'\xef\xbb\xbf{"id"', LINE[:-2]]
-)
-def test_half_a_message_at_the_end_answers_nobody(
-    rest: bytes, caplog: pytest.LogCaptureFixture
-) -> None:
-    """F-LIFE-7: the end of the stream is the reason why its call fails."""
-    for pieces in chunkings(LINE + rest):
-        receiver = read(pieces)
-        assert receiver.messages == [ANSWER]
-        assert receiver.rejected == []
-    assert "cut off a message" in caplog.text
 
 
 # Writing

@@ -98,15 +98,6 @@ def follow(
     return run(main())
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 405, 406])
-def test_a_refusal_ends_it_at_once(status: int) -> None:
-    """F-HTTP-4: one GET where no stream is offered."""
-    server = Server((status, {}, [b"no", b"!"]))
-    error, _, time = follow(server)
-    assert isinstance(error, HttpError)
-    assert (error.status, error.body, time, len(server.asked)) == (status, b"no!", 0, 1)
-
-
 def test_a_body_that_is_no_event_stream_is_a_refusal() -> None:
     """F-HTTP-4: one GET where no stream is offered."""
     server = Server((200, {"content-type": "text/html"}, [b"<html>" * 20_000, b"more"]))
@@ -125,43 +116,6 @@ def test_five_tries_without_progress_and_no_more() -> None:
     assert [time for time, _ in server.asked] == [0, 1, 3, 7, 15, 31]
 
 
-@pytest.mark.parametrize(
-    "failure", [ConnectFailed("server", "refused"), ConnectionLost("cut"), None]
-)
-def test_the_last_reason_is_given(failure: McpError | None) -> None:
-    """F-HTTP-4: a server that starts again has half a minute: nobody waits for its channel."""
-    script: Script = (200, EVENTS, [failure]) if failure is not None else (500, {}, [])
-    error, _, time = follow(Server(script))
-    assert isinstance(error, HttpError) if failure is None else error is failure
-    assert time == 31
-
-
-def test_progress_resets_the_count() -> None:
-    """F-HTTP-4, F-HTTP-5"""
-    nothing: Script = (200, EVENTS, [])
-    server = Server(
-        nothing, nothing, nothing, (200, EVENTS, [event(NOTE, id="7")]), nothing
-    )  # fmt: skip
-    _, inbox, _ = follow(server)
-    assert len(inbox.messages) == 1
-    assert [time for time, _ in server.asked] == [0, 1, 3, 7, 8, 10, 14, 22, 38]
-    assert [seen for _, seen in server.asked] == [""] * 4 + ["7"] * 5
-
-
-def test_silence_counts_as_death_only_when_asked_for() -> None:
-    """F-HTTP-13"""
-    slow: Script = (200, EVENTS, [event(NOTE), 50.0, b": alive\n", 50.0, event(NOTE), 100.0])
-    server = Server(slow, (404, {}, []))
-    follow(server)
-    assert [time for time, _ in server.asked] == [0, 201]
-
-    server = Server(slow, (404, {}, []))
-    _, inbox, _ = follow(server, liveness=60)
-    # The silence after the last event is noticed when a whole period has passed without a byte.
-    assert [time for time, _ in server.asked] == [0, 181]
-    assert len(inbox.messages) == 2
-
-
 def test_the_answer_ends_it() -> None:
     """F-HTTP-5: without waiting for the end of the stream, whose connection is dropped."""
     server = Server((200, EVENTS, [event(NOTE), event(ANSWER), 1000.0]))
@@ -169,20 +123,6 @@ def test_the_answer_ends_it() -> None:
     assert (error, time) == (None, 0)
     assert len(inbox.messages) == 2
     assert server.tasks[0].cancelled()
-
-
-def test_resuming_waits_as_the_server_asked() -> None:
-    """F-HTTP-5: resumed streams, each event once."""
-    server = Server((200, EVENTS, [event(ANSWER)]))
-
-    async def main() -> float:
-        stream = EventStream(Inbox(), 1000, 1)
-        stream.feed(event(NOTE, id="a", retry=7000))
-        assert await ServerStream(stream, URL, server.open_stream, None).resume() is None
-        return asyncio.get_running_loop().time()
-
-    assert run(main()) == 7
-    assert server.asked == [(7, "a")]
 
 
 REFUSED = ConnectFailed("server", "refused")
@@ -201,27 +141,11 @@ def resume(server: Server, began: bytes) -> tuple[McpError | None, list[float]]:
     return run(main())
 
 
-@pytest.mark.parametrize("failure", [REFUSED, ConnectionLost("closed without a word")])
-def test_a_server_that_is_gone_is_known_within_a_second(failure: McpError) -> None:
-    """F-LIFE-7, F-HTTP-5: a caller waits for the answer."""
-    error, times = resume(Server((0, {}, [failure])), event(NOTE, id="a"))
-    assert error is failure
-    assert times == [0.4, 0.8, 0.8]
-
-
 def test_a_server_that_wants_to_be_left_alone_is_even_when_it_seems_gone() -> None:
     """F-LIFE-7: resumed streams, each event once."""
     error, times = resume(Server(UNANSWERED), event(NOTE, id="a", retry=3000))
     assert error is REFUSED
     assert times == [3, 6, 6]
-
-
-def test_a_server_that_answers_now_and_then_is_not_gone() -> None:
-    """F-HTTP-4, F-HTTP-5: it gets all its tries."""
-    up: Script = (503, {}, [])
-    error, times = resume(Server(UNANSWERED, up, UNANSWERED, up), event(NOTE, id="a"))
-    assert isinstance(error, HttpError)
-    assert times == pytest.approx([0.4, 0.8, 4.8, 5.2, 21.2, 21.2])
 
 
 def test_a_refusal_that_never_ends_is_cut() -> None:
@@ -231,39 +155,6 @@ def test_a_refusal_that_never_ends_is_cut() -> None:
     assert isinstance(error, HttpError)
     assert (error.body, time) == (b"x" * 60_000 + b"y" * 5536, 0)
     assert server.tasks[0].cancelled()
-
-
-@pytest.mark.parametrize(
-    ("script", "offered"),
-    [
-        ((200, EVENTS, [10.0]), True),
-        ((405, {}, [10.0]), False),
-        ((202, EVENTS, [10.0]), False),
-        ((200, {}, [10.0]), False),
-    ],
-)
-async def test_whether_it_is_offered_is_known_with_the_head(script: Script, offered: bool) -> None:
-    """F-LIFE-4"""
-    accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    stream = ServerStream(EventStream(Inbox(), 1000), URL, Server(script).open_stream, None)
-    following = asyncio.ensure_future(stream.follow(accepted))
-    assert await accepted is offered
-    assert asyncio.get_running_loop().time() == 0
-    following.cancel()
-    await asyncio.wait({following})
-
-
-async def test_whether_a_connection_is_open_is_known() -> None:
-    """F-HTTP-5: between two of them nothing can come."""
-    server = Server((200, EVENTS, [11.0]), (200, EVENTS, [event(ANSWER)]))
-    stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
-    following = asyncio.ensure_future(stream.resume())
-    seen = []
-    for _ in range(4):
-        seen.append(stream.is_open)
-        await asyncio.sleep(5.5)
-    assert seen == [False, True, True, False]
-    assert await following is None
 
 
 @pytest.mark.parametrize("failure", [UsageError("bad header"), LookupError("no token")])
@@ -278,15 +169,3 @@ async def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Excep
     error = await stream.follow(accepted)
     assert accepted.result() is False
     assert error is failure or (isinstance(error, ConnectionLost) and "no token" in str(error))
-
-
-async def test_cancelling_closes_the_connection() -> None:
-    """F-API-8"""
-    server = Server((200, EVENTS, [1000.0]))
-    stream = ServerStream(EventStream(Inbox(), 1000), URL, server.open_stream, None)
-    following = asyncio.ensure_future(stream.follow())
-    await asyncio.sleep(5)
-    following.cancel()
-    await asyncio.wait({following})
-    await asyncio.sleep(0)
-    assert server.tasks[0].cancelled()

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient.transports.inprocess import is_server_object
 from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
@@ -89,7 +88,3 @@ async def test_a_lifespan_of_its_own_is_entered(package: None) -> None:
         await client.list_tools()
         assert seen == ["begin"] and "in-process high" in repr(client)
     assert seen == ["begin", "end"]
-
-
-def test_nothing_else_is_taken_for_one() -> None:
-    assert not any(map(is_server_object, (None, "x", object(), lambda: None, McpServer())))

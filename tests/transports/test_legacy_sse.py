@@ -17,10 +17,8 @@ from mcpclient.errors import (
     MessageTooLarge,
     ProtocolViolation,
 )
-from mcpclient.transports.base import Abandoned
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from tests.contract.transport_contract import call, post, said
-from tests.net.process_helpers import until
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 from tests.support.inbox import Inbox
 from tests.support.mcp_http import LegacyEndpoint
@@ -78,33 +76,6 @@ async def stall(request: Request, answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("endpoint", "target"),
-    [
-        ("/messages?session=1", "/messages?session=1"),
-        ("messages", "/messages"),
-        ("?session=1", "/mcp?session=1"),
-        ("{origin}/messages", "/messages"),
-    ],
-)
-async def test_the_endpoint_is_resolved_against_the_stream(endpoint: str, target: str) -> None:
-    """F-HTTP-10"""
-    service = LegacyEndpoint(McpServer())
-
-    async def get(request: Request, answer: Answer) -> None:
-        service.endpoint = endpoint.replace("{origin}", f"http://{request.headers['host']}")
-        await service.get(request, answer)
-
-    path = target.partition("?")[0]
-    async with opened({**service.routes, "GET /mcp": get, f"POST {path}": service.post}) as (
-        transport,
-        inbox,
-        server,
-    ):
-        assert await said(transport, inbox, call(1, "echo", text="x")) == "x"
-        assert server.requests[1].target == target
-
-
-@pytest.mark.parametrize(
     "endpoint",
     ["https://127.0.0.1/messages", "http://evil.example/messages", "//evil.example/m", "ftp://x/y"],
 )
@@ -112,14 +83,6 @@ def test_an_endpoint_of_another_origin_is_refused(endpoint: str) -> None:
     """F-HTTP-10: credentials would go there."""
     error = failure_to_open(LegacyEndpoint(McpServer(), endpoint).get)
     assert isinstance(error, ProtocolViolation)
-
-
-@pytest.mark.parametrize("status", [400, 401, 404, 405, 500])
-def test_a_refused_stream_is_an_http_error(status: int) -> None:
-    """F-HTTP-7, F-HTTP-11"""
-    error = failure_to_open(answer_with(status, {"WWW-Authenticate": "Bearer"}, b"no"))
-    assert isinstance(error, HttpError)
-    assert (error.status, error.body, error.authenticate) == (status, b"no", ("Bearer",))
 
 
 def test_a_refusal_that_never_ends_is_known_soon() -> None:
@@ -147,28 +110,6 @@ def test_a_stream_that_ends_without_an_endpoint_is_no_connection() -> None:
     headers = {"Content-Type": "text/event-stream"}
     error = failure_to_open(answer_with(200, headers, b": hello\n\n"))
     assert isinstance(error, ConnectFailed)
-
-
-def test_a_stream_that_is_cut_before_its_endpoint_is_lost() -> None:
-    """F-HTTP-10"""
-
-    async def cut(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.cut()
-
-    assert isinstance(failure_to_open(cut), ConnectionLost)
-
-
-async def test_opening_can_be_cancelled() -> None:
-    """F-LIFE-5: nothing is left, and nobody hears of it."""
-    async with HttpServer({"GET /mcp": stall}) as server:
-        transport = LegacySseTransport(server.url())
-        inbox = Inbox()
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(transport.open(inbox), 5)
-        await asyncio.sleep(1)
-        assert server.open_connections == 0
-        assert not inbox.lost
 
 
 async def test_closing_ends_an_opening() -> None:
@@ -268,72 +209,7 @@ async def test_a_message_that_is_not_taken_fails_its_call_only(
         assert await said(transport, inbox, call(2, "echo", text="x")) == "x"
 
 
-async def test_a_post_may_stay_open_for_as_long_as_the_call_takes() -> None:
-    """F-HTTP-13: some servers answer a POST when the call is done."""
-    service = LegacyEndpoint(McpServer())
-
-    async def slow(request: Request, answer: Answer) -> None:
-        await asyncio.sleep(300)
-        assert service.channel is not None
-        service.server.receive(request.message, service.channel.event)
-        answer.full(200, {}, b"ok")
-
-    async with opened({**service.routes, "POST /messages": slow}) as (transport, inbox, _):
-        await post(transport, call(1, "echo", text="x"))
-        await inbox.until(lambda: inbox.messages, 1000)
-        assert await inbox.text_of(1) == "x"
-
-
-async def test_a_call_given_up_closes_its_post() -> None:
-    """F-API-8"""
-    async with opened(routes(**{"POST /messages": stall})) as (transport, inbox, server):
-        outgoing = call(1, "never")
-        await post(transport, outgoing)
-        await post(transport, call(2, "never"))
-        await asyncio.sleep(1)
-        assert server.open_connections == 3
-        assert transport.abandon(outgoing) is Abandoned.STILL_OPEN
-        await asyncio.sleep(1)
-        assert server.open_connections == 2
-        assert not inbox.failures
-
-
-def test_it_can_be_dropped_when_its_loop_is_gone() -> None:
-    """F-LIFE-5: also from a finalizer."""
-
-    async def main() -> tuple[HttpServer, LegacySseTransport]:
-        server = await HttpServer(routes()).__aenter__()
-        transport = LegacySseTransport(server.url("/mcp"))
-        await transport.open(Inbox())
-        await post(transport, call(1, "never"))
-        await until(lambda: bool(server.requests_of("POST")), "the call has come")
-        return server, transport
-
-    loop = asyncio.new_event_loop()
-    server, transport = loop.run_until_complete(main())
-    loop.run_until_complete(server.__aexit__(None, None, None))
-    loop.close()
-    assert transport.description == str(server.url())
-    transport.abort()
-
-
 # Answers to the server
-
-
-async def test_an_endpoint_that_is_too_long_is_known_at_once() -> None:
-    """F-HTTP-10: it was swallowed, and opening waited for its timeout."""
-
-    async def serve(request: Request, answer: Answer) -> None:
-        answer.stream()
-        answer.event(event="endpoint", message="/" + "x" * 2_000)
-        await answer.stall()
-
-    async with HttpServer({"GET /mcp": serve}) as server:
-        transport = LegacySseTransport(server.url(), max_message_size=1_000)
-        with pytest.raises(MessageTooLarge):
-            await transport.open(Inbox())
-        assert asyncio.get_running_loop().time() < 1
-        await transport.close()
 
 
 async def test_receipts_that_stay_open_are_bounded() -> None:

@@ -19,7 +19,6 @@ from mcpclient.adapters.schemas.rewriting import (
     normal_schema,
     rewritten,
     target_of,
-    tokens_of,
     widened,
     with_root_apart,
 )
@@ -217,16 +216,6 @@ def test_normal_form(written: object, made: Json) -> None:
     assert normal(written) == {"type": "object", "properties": {}, **made}
 
 
-def test_a_metaschema_is_no_part_of_the_schema() -> None:
-    """F-TOOL-1: a tool that takes schemas as arguments, also under not."""
-    meta = {"$ref": "https://json-schema.org/draft/2020-12/schema"}
-    schema = {"properties": {"a": meta, "b": {"not": meta}, "c": {"$ref": "#/$defs/m"}}}
-    schema["$defs"] = {"m": meta}
-    made = normal(schema)
-    assert made["properties"] == {"a": {}, "b": {}, "c": {"$ref": "#/$defs/m"}}
-    assert notes(schema)[0].startswith("at /properties/a: the reference 'https://json-schema.org/")
-
-
 @pytest.mark.parametrize(
     ("written", "note"),
     [
@@ -277,15 +266,6 @@ def test_a_schema_that_is_nested_too_deeply() -> None:
 # References
 
 
-def test_pointers_there_and_back() -> None:
-    """F-TOOL-1, F-TOOL-6"""
-    assert tokens_of("#/$defs/a~1b~0%20%25%C3%A9/0") == ("$defs", "a/b~ %é", "0")
-    assert tokens_of("#") == ()
-    assert tokens_of("#anchor") is None
-    assert tokens_of("http://x/#/a") is None
-    assert tokens_of(5) is None
-
-
 def test_targets() -> None:
     """F-TOOL-1, F-TOOL-6"""
     root = {"a": [{"b": 1}]}
@@ -328,18 +308,6 @@ def test_references_to_a_root_that_changes_are_inlined() -> None:
     ]
 
 
-def test_inlining_tells_of_cycles() -> None:
-    """F-TOOL-6: where a definition comes round again, its type stays."""
-    made, told = inlined(normal(SHAPES["a recursive definition"][0]))
-    again = made["properties"]["tree"]["properties"]["children"]["items"]
-    assert again == {"type": "object", "description": "Of the same form as Node."}
-    assert told == [
-        "at /properties/tree/properties/children/items: Node contains itself; any value of its "
-        "type is accepted"
-    ]
-    assert "$defs" not in made
-
-
 def test_inlining_has_an_end() -> None:
     """F-TOOL-6: definitions that double at each step would fill the memory."""
     definitions: Json = {"d0": {"type": "string"}}
@@ -368,21 +336,6 @@ def test_definitions_that_double_at_each_step_take_no_time(keyword: str) -> None
     assert set(root.schema["properties"]) == ({"a", "b"} if keyword == "properties" else {"s"})
 
 
-@pytest.mark.parametrize(
-    ("beside", "made"),
-    [
-        ({"description": "mine"}, {"type": "string", "description": "mine"}),
-        ({"maxLength": 3}, {"maxLength": 3, "allOf": [{"type": "string", "description": "its"}]}),
-        ({"allOf": [{}]}, {"allOf": [{}, {"type": "string", "description": "its"}]}),
-    ],
-)
-def test_what_stands_beside_a_reference(beside: Json, made: Json) -> None:
-    """F-TOOL-6: both hold; a description is the nearer one."""
-    text = {"type": "string", "description": "its"}
-    schema = {"$defs": {"t": text}, "properties": {"a": {"$ref": "#/$defs/t", **beside}}}
-    assert inlined(normal(schema))[0]["properties"]["a"] == made
-
-
 def test_references_to_booleans_and_to_nothing_in_particular() -> None:
     """F-TOOL-6"""
     schema = {
@@ -401,12 +354,6 @@ def test_references_to_booleans_and_to_nothing_in_particular() -> None:
 
 def plain(schema: Json, refused: Iterable[str] = REFUSED) -> Json:
     return plain_root(normal(schema), list(refused)).schema
-
-
-def test_a_root_that_is_plain_is_left_alone() -> None:
-    """F-TOOL-1"""
-    schema = normal({"properties": {"a": {"anyOf": [{}]}}})
-    assert plain_root(schema, REFUSED).schema is schema
 
 
 def test_properties_that_some_branches_leave_open() -> None:
@@ -466,37 +413,6 @@ def test_a_root_that_nothing_fits() -> None:
     assert plain({"allOf": [False]}) == {"type": "object", "properties": {}}
 
 
-def test_a_sentence_names_the_groups() -> None:
-    """F-TOOL-1: six names at most, and none where there is nothing to choose."""
-    many = [f"p{number}" for number in range(8)]
-    made = plain_root(normal({"anyOf": [{"required": many}, {"required": ["x"]}]}), REFUSED)
-    assert made.sentence == (
-        "Give at least one of these groups of arguments: (p0, p1, p2, p3, p4, p5, …) or (x)."
-    )
-    assert plain_root(normal({"anyOf": [{}, {}]}), REFUSED).sentence == ""
-
-
-def test_what_else_is_refused_at_the_root() -> None:
-    """F-TOOL-1."""
-    made = plain_root(normal({"not": {"required": ["a"]}, "enum": [{}]}), REFUSED)
-    assert made.schema == {"type": "object", "properties": {}}
-    assert made.notes == ["not at the root was left out", "enum at the root was left out"]
-
-
-def test_a_reference_at_the_root_that_leads_back() -> None:
-    """F-TOOL-1"""
-    made = plain(
-        {
-            "$ref": "#/$defs/a",
-            "$defs": {
-                "a": {"properties": {"x": {}}, "allOf": [{"$ref": "#/$defs/b"}]},
-                "b": {"properties": {"y": {"$ref": "#"}}},
-            },
-        }
-    )
-    assert set(made["properties"]) == {"x", "y"}
-
-
 # Google's subset
 
 
@@ -545,32 +461,12 @@ def test_googles_subset(written: Json, made: Json) -> None:
     assert google_subset(schema)[0]["properties"]["a"] == made
 
 
-def test_googles_subset_tells_what_is_gone() -> None:
-    """F-TOOL-1."""
-    schema = normal({"properties": {"a": {"not": {}, "default": 1}}, "minProperties": 1})
-    assert google_subset(schema)[1] == [
-        "moved into descriptions: default, minProperties",
-        "at /properties/a: the API does not accept not; left out",
-    ]
-
-
 def test_googles_subset_tells_which_members_clash() -> None:
     """F-TOOL-1: what cannot be merged is not lost in silence."""
     clash = [{"type": "string", "enum": ["a"]}, {"enum": ["b"]}]
     schema, notes = google_subset(normal({"properties": {"a": {"allOf": clash}}}))
     assert schema["properties"]["a"]["type"] == "string"
     assert "at /properties/a: the API does not accept allOf; left out" in notes
-
-
-def test_googles_limit_of_items() -> None:
-    """F-TOOL-1: too many in sum and the service refuses the schema."""
-    array = {"type": "array", "maxItems": 500, "items": {}}
-    one, two = (
-        normal({"properties": {"a": array}}),
-        normal({"properties": {"a": array, "b": array}}),
-    )
-    assert google_subset(one)[0]["properties"]["a"] == array
-    assert google_subset(two)[0]["properties"]["a"]["description"] == "(maxItems: 500)"
 
 
 # Strict mode
@@ -632,52 +528,6 @@ def test_strict_mode() -> None:
             },
         },
     }
-
-
-def test_nulls_of_strict_mode_are_taken_out_again() -> None:
-    """F-TOOL-1: the server sees what a model without strict mode would have sent."""
-    sent = {
-        "name": "x",
-        "age": None,
-        "kind": None,
-        "only": 1,
-        "home": {"street": "s", "zip": None},
-        "work": None,
-        "again": None,
-        "either": None,
-        "or": None,
-        "null": None,
-        "tags": [{"street": None, "zip": "z"}, {"street": "s", "zip": None}],
-    }
-    assert valid(strict_schema(FITTING)[0].schema, sent)
-    assert without_nulls(sent, FITTING, FITTING) == {
-        "name": "x",
-        "only": 1,
-        "home": {"street": "s"},
-        "either": None,
-        "null": None,
-        "tags": [{"zip": "z"}, {"street": "s"}],
-    }
-
-
-@pytest.mark.parametrize(
-    ("declared", "taken"),
-    [
-        ({"type": ["string", "null"], "enum": ["a", None]}, None),
-        ({"type": ["string", "null"], "enum": ["a"]}, ["a", None]),
-        ({"type": "string", "enum": ["a"]}, ["a", None]),
-        ({"enum": ["a", None]}, None),
-        ({"const": "a"}, ["a", None]),
-        ({"const": None}, [None]),
-    ],
-)
-def test_an_optional_enum_may_be_left_out_in_strict_mode(declared: Json, taken: Any) -> None:
-    """F-TOOL-1: by null, once; and the values of the server's schema stay."""
-    strict, reasons = strict_schema(normal({"properties": {"a": declared}}))
-    made = strict.schema["properties"]["a"]
-    assert (reasons, made["enum"]) == ([], taken or declared["enum"])
-    assert set(made["type"]) == ({"null"} if made["enum"] == [None] else {"string", "null"})
-    assert all(valid(strict.schema, {"a": value}) for value in made["enum"])
 
 
 TEXTS = st.text(max_size=3)
@@ -777,37 +627,6 @@ def test_what_strict_mode_does_not_take(schema: Json, reason: str) -> None:
     assert reason in strict_schema(normal(schema))[1]
 
 
-def test_members_that_do_not_conflict_are_one_object_in_strict_mode() -> None:
-    """F-TOOL-1: and a null that the model sends in place of one is taken out again."""
-    member = {"type": "object", "properties": {"x": {"type": "string"}}}
-    other = {"properties": {"y": {"type": "integer"}}, "required": ["y"]}
-    schema = normal({"properties": {"a": {"allOf": [member, other]}}, "required": ["a"]})
-    strict, reasons = strict_schema(schema)
-    assert reasons == []
-    assert strict.schema["properties"]["a"] == {
-        "type": "object",
-        "properties": {"x": {"type": ["string", "null"]}, "y": {"type": "integer"}},
-        "required": ["x", "y"],
-        "additionalProperties": False,
-    }
-    sent = {"a": {"x": None, "y": 1}}
-    assert without_nulls(sent, schema, schema) == {"a": {"y": 1}}
-
-
-def test_the_limits_of_strict_mode() -> None:
-    """F-TOOL-1."""
-    text = {"type": "string"}
-    wide = {"properties": {f"p{number}": text for number in range(5001)}}
-    assert "it has over 5000 properties" in strict_schema(normal(wide))[1]
-    values = {"properties": {"a": {"enum": [str(number) for number in range(1001)]}}}
-    assert "it has over 1000 values in enums" in strict_schema(normal(values))[1]
-    deep: Json = dict(text)
-    for _ in range(12):
-        deep = {"type": "array", "items": deep}
-    (reason,) = strict_schema(normal({"properties": {"a": deep}}))[1]
-    assert reason.endswith(": over 10 levels deep")
-
-
 # The tool they are made with
 
 
@@ -833,27 +652,3 @@ def test_one_of_beside_any_of() -> None:
     schema = {"oneOf": [{}], "anyOf": [{"a": 1}], "allOf": [{}]}
     made = assembled(schema, [(("oneOf", "0"), Rewritten({"b": 1}, False))]).schema
     assert made == {"anyOf": [{"a": 1}], "allOf": [{}, {"anyOf": [{"b": 1}]}]}
-
-
-def test_the_strict_mode_of_claude() -> None:
-    """F-TOOL-9: what was optional stays so, bounds are words, and the limits are counted."""
-    properties = {
-        "n": {"type": "integer", "maximum": 9},
-        "at": {"type": "string", "format": "date"},
-        "odd": {"type": ["string", "null"], "format": "odd", "description": "an"},
-        "rows": {"type": "array", "items": {"type": "object", "properties": {"x": {"enum": [1]}}}},
-    }
-    strict, reasons = strict_schema(normal({"properties": properties, "required": ["n"]}), CLAUDE)
-    assert reasons == []
-    assert (strict.optional, strict.unions) == (4, 1)
-    assert strict.schema["required"] == ["n"]
-    assert strict.schema["properties"]["n"] == {"type": "integer", "description": "(maximum: 9)"}
-    assert strict.schema["properties"]["at"] == properties["at"]
-    assert strict.schema["properties"]["odd"]["description"] == "an (format: odd)"
-    twice = {"a": {"$ref": "#/$defs/d"}, "b": {"$ref": "#/$defs/d"}}
-    definitions = {"d": {"type": "object", "properties": {"x": {"type": "string"}}}}
-    assert strict_schema(normal({"properties": twice, "$defs": definitions}), CLAUDE)[1] == []
-    itself = {"d": {"type": "object", "properties": {"x": {"$ref": "#/$defs/d"}}}}
-    held = normal({"properties": twice, "$defs": itself})
-    assert strict_schema(held, CLAUDE)[1] == ["it contains itself"]
-    assert strict_schema(held)[1] == []

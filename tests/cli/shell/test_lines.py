@@ -210,25 +210,6 @@ def test_lines_are_kept_for_the_next_time(tmp_path: Path) -> None:
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
-def test_the_file_stays_short(tmp_path: Path) -> None:
-    path = tmp_path / "history"
-    path.write_text("".join(f"line {number}\n" for number in range(2000)))
-    os.chmod(path, 0o600)
-    History(path).add("last")
-    lines = History(path).lines
-    assert (len(lines), lines[0], lines[-1]) == (1000, "line 1001", "last")
-    history = History(path)
-    history.add("x" * 5000)
-    assert history.lines[-1] == "x" * 5000
-    assert History(path).lines[-1] == "last"
-
-
-def test_a_session_without_a_file() -> None:
-    history = History(None)
-    history.add("tools")
-    assert history.lines == ["tools"]
-
-
 @pytest.mark.needs_posix
 def test_what_others_could_have_written_is_not_read(
     tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -214,17 +214,6 @@ async def test_any_error_is_a_failure_of_the_call_in_front(monkeypatch: pytest.M
         assert len(lines.prompts) == 3
 
 
-async def test_somebody_who_types_goes_on() -> None:
-    """F-SHOW-5: after a failure; the prompt names the server in use."""
-    lines = Typed(["nope", "echo message=hi"], is_interactive=True)
-
-    async with in_shell(lines=lines) as world:
-        assert await world.shell.run() == 0
-        assert world.out.getvalue() == "hi\n"
-        assert "no command or tool 'nope'" in world.errors.getvalue()
-        assert lines.prompts == ["demo> "] * 3
-
-
 async def test_ctrl_c_cancels_the_call_in_front_only() -> None:
     """F-SHOW-5: what is in the background goes on; at the prompt the line is begun anew."""
     lines = Typed(["count to=100 seconds=100 &", "count to=99 seconds=1"], is_interactive=True)

@@ -15,7 +15,6 @@ from mcpclient.cli.shell.words import (
     names_in,
     parse_line,
     parse_path,
-    plain,
     quoted,
     split_words,
     unmet,
@@ -55,21 +54,6 @@ def test_words(line: str, words: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "words", "in_background"),
-    [
-        ("echo a=1 &", ["echo", "a=1"], True),
-        ("echo '|' \"&\"", ["echo", "|", "&"], False),
-        ("echo > file", ["echo", ">", "file"], False),
-        ("# only a comment", [], False),
-    ],
-)
-def test_what_runs_in_the_background(line: str, words: list[str], in_background: bool) -> None:
-    """F-SHOW-5: and that nothing else has a meaning of its own."""
-    parsed, found = parse_line(line)
-    assert ([word.text for word in parsed], found) == (words, in_background)
-
-
-@pytest.mark.parametrize(
     ("line", "problem"),
     [
         ("echo 'abc", "the quote ' at column 6 is not closed"),
@@ -80,11 +64,6 @@ def test_what_runs_in_the_background(line: str, words: list[str], in_background:
 def test_a_line_that_makes_no_sense(line: str, problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
         parse_line(line)
-
-
-def test_an_unfinished_quote_reaches_to_the_end() -> None:
-    words = split_words("echo message='a b", unfinished=True)
-    assert [(word.text, word.start) for word in words] == [("echo", 0), ("message=a b", 5)]
 
 
 @given(st.text())
@@ -179,11 +158,6 @@ def test_names_that_may_follow() -> None:
     assert is_path("_") and is_path("_.a") and is_path("_[0]") and not is_path("_a")
 
 
-def test_bytes_are_a_part_without_parts() -> None:
-    with pytest.raises(UsageError, match='is "x"'):
-        follow_path({"data": b"x"}, ["data", "y"])
-
-
 @given(st.text(alphabet=st.sampled_from("_.[]\"'\\abstext019-"), max_size=30) | st.text())
 def test_no_path_crashes_the_reader(path: str) -> None:
     """F-SHOW-5: any text is a path, or wrong usage."""
@@ -269,13 +243,6 @@ def test_an_expectation_that_makes_no_sense(line: str, problem: str) -> None:
     """F-SHOW-5: that is wrong usage, and no failed test."""
     with pytest.raises(UsageError, match=problem):
         failure(line)
-
-
-def test_long_and_odd_values() -> None:
-    long = CallToolResult({"content": [{"type": "text", "text": "\x1b[31m" + "x" * 500}]})
-    said = unmet(split_words("text == y"), long)
-    assert said is not None and "\x1b" not in said and said.endswith("…")
-    assert plain([b"\xff", EXPECTED.content[0]]) == ["\ufffd", {"type": "text", "text": "hi there"}]
 
 
 @given(

@@ -107,12 +107,6 @@ def test_candidates(line: str, expected: list[str]) -> None:
     assert texts(line) == expected
 
 
-def test_what_is_whole() -> None:
-    """F-SHOW-5"""
-    assert fits("pain") == ["paint "]
-    assert fits("paint co") == ["colour="]
-
-
 def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: after @; a folder goes on."""
     monkeypatch.chdir(tmp_path)
@@ -206,18 +200,6 @@ def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
         words, in_background = parse_line(f"t {closed}")
         assert (len(words), in_background) == (2, False)
         assert each == "t " or name in words[1].text
-
-
-def test_what_is_drawn_is_escaped() -> None:
-    """F-SAFE-6: as any other string of a server."""
-    name = "a\x1b]0;evil\x07\n\u202eb"
-    tool = Tool({"name": name, "description": name, "inputSchema": {"properties": {name: {}}}})
-    known = session(**{name: [tool, Tool({**tool.raw, "name": "t"})]})
-    known.resources[name] = [name]
-    for line in ("", "t ", "read ", "use "):
-        found = fits(line, known)
-        assert found
-        assert all(each.isprintable() for each in found)
 
 
 async def test_a_name_from_a_server_is_never_an_option() -> None:

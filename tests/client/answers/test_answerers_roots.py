@@ -10,7 +10,7 @@ import pytest
 
 from mcpclient.client.answers.answerers import RootsAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
-from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer, turns
+from tests.client.scripted_server import STATELESS, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
@@ -29,20 +29,6 @@ def test_paths_become_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [root["uri"] for root in roots_of(given)] == [tmp_path.as_uri(), *expected]
 
 
-def test_uris_and_mappings_stay_what_they_are() -> None:
-    """F-API-10: a name and metadata travel along."""
-    named = {"uri": "file:///srv/x", "name": "X", "_meta": {"a": 1}}
-    assert roots_of(["file:///srv", named]) == [{"uri": "file:///srv"}, named]
-    assert roots_of([]) == []
-
-
-@pytest.mark.parametrize("alone", ["file:///srv", Path("/srv"), {"uri": "file:///srv"}])
-def test_roots_are_a_list(alone: Any) -> None:
-    """F-API-10: one root by itself is more often a mistake, so the message says what to write."""
-    with pytest.raises(UsageError, match=r"roots are a list: write roots=\[.*srv.*\]"):
-        roots_of(alone)
-
-
 @pytest.mark.parametrize(
     ("root", "reason"),
     [
@@ -58,12 +44,6 @@ def test_what_is_no_root(root: Any, reason: str) -> None:
     """F-API-10: told to the caller at once."""
     with pytest.raises(UsageError, match=reason):
         RootsAnswerer([root])
-
-
-def test_what_is_no_list_of_roots() -> None:
-    """F-API-10"""
-    with pytest.raises(UsageError, match="list of paths"):
-        RootsAnswerer(7)  # type: ignore[arg-type]
 
 
 def failing() -> list[str]:
@@ -84,21 +64,6 @@ def test_a_function_that_fails(function: Any, reason: str) -> None:
         roots_of(function)
     assert reason in caught.value.reason
     assert "secret" not in caught.value.reason
-
-
-async def test_changing_them_in_a_session() -> None:
-    """F-API-10: the server is told, and asks again (handshake era)."""
-    server = ScriptedServer(version=HANDSHAKE)
-    async with server.client(roots=[]) as client:
-        declared = server.sent("initialize")[0]["capabilities"]
-        assert declared == {"roots": {"listChanged": True}}
-        await client.set_roots(["file:///new"])
-        await turns()
-        assert len(server.sent("notifications/roots/list_changed")) == 1
-        reply = await server.ask(1, "roots/list")
-        assert reply["result"] == {"roots": [{"uri": "file:///new"}]}
-        with pytest.raises(UsageError, match="not 7"):
-            await client.set_roots([7])  # type: ignore[list-item]
 
 
 async def test_changing_them_between_calls() -> None:
@@ -125,12 +90,3 @@ async def test_roots_that_were_not_declared() -> None:
     async with ScriptedServer().client() as client:
         with pytest.raises(UsageError, match="given before"):
             await client.set_roots([])
-
-
-@pytest.mark.needs_posix
-def test_a_root_in_a_folder_that_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-API-10: a mistake of the caller, and no `FileNotFoundError` without a file's name."""
-    monkeypatch.chdir(tmp_path)
-    tmp_path.rmdir()
-    with pytest.raises(UsageError, match="current folder"):
-        RootsAnswerer(["a"])

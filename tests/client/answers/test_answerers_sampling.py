@@ -12,8 +12,7 @@ import pytest
 
 from mcpclient import Sampling, SamplingModel, SamplingRequest
 from mcpclient.client.answers.answerers import SamplingAnswerer, SamplingOption
-from mcpclient.errors import HandlerFailed, ProtocolViolation, UsageError
-from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
+from mcpclient.errors import HandlerFailed, UsageError
 
 pytestmark = pytest.mark.virtual_time
 
@@ -32,20 +31,6 @@ ANSWERED = {
 
 def answer(option: SamplingOption, params: Mapping[str, Any] = ASKED) -> dict[str, Any]:
     return asyncio.run(SamplingAnswerer(option).answer(params, "server"))
-
-
-def test_a_function() -> None:
-    """F-API-10, F-API-11: it takes the request and returns text, or a mapping."""
-    requests: list[SamplingRequest] = []
-
-    async def asked(request: SamplingRequest) -> str:
-        requests.append(request)
-        return "42"
-
-    assert answer(asked) == ANSWERED
-    assert (requests[0].server, requests[0].max_tokens) == ("server", 10)
-    named = answer(lambda request: {"content": "42", "model": "m", "stopReason": "length"})
-    assert (named["model"], named["stopReason"]) == ("m", "maxTokens")
 
 
 def test_what_is_declared() -> None:
@@ -86,22 +71,6 @@ def test_a_model(completed: object) -> None:
     assert calls == [(messages, {"model": "m", "max_tokens": 10})]
 
 
-def test_a_model_that_uses_tools() -> None:
-    """F-API-10, F-API-11: the tools of the request go out, the model's calls come back."""
-
-    async def complete(messages: list[dict[str, Any]], options: dict[str, Any]) -> object:
-        name = options["tools"][0]["function"]["name"]
-        call = {"id": "c1", "function": {"name": name, "arguments": '{"x": 1}'}}
-        return {"content": None, "tool_calls": [call], "finish_reason": "tool_calls"}
-
-    tools = {"tools": [{"name": "add", "inputSchema": {}}], "toolChoice": {"mode": "required"}}
-    result = answer(SamplingModel("m", complete, tools=True), {**ASKED, **tools})
-    use = {"type": "tool_use", "id": "c1", "name": "add", "input": {"x": 1}}
-    assert (result["content"], result["stopReason"]) == (use, "toolUse")
-    with pytest.raises(ProtocolViolation, match="not declared"):
-        answer(SamplingModel("m", complete), {**ASKED, **tools})
-
-
 @pytest.mark.parametrize("option", [lambda _: None, {"model": "m", "complete": lambda *_: None}])
 def test_the_user_may_say_no(option: SamplingOption) -> None:
     """F-API-10: None rejects the request, with the code the specification has for it."""
@@ -134,39 +103,9 @@ def test_options_that_are_none(option: Any) -> None:
         SamplingAnswerer(option)
 
 
-async def test_the_server_asks_by_itself() -> None:
-    """F-API-10: a request of the server's in the handshake era; the handler may use the client."""
-    server = ScriptedServer({"tools/list": {"tools": []}}, version=HANDSHAKE)
-
-    async def handler(request: SamplingRequest) -> str:
-        assert await client.list_tools() == []
-        return "42"
-
-    async with server.client(sampling=Sampling(handler, tools=True)) as client:
-        declared = server.sent("initialize")[0]["capabilities"]
-        assert declared == {"sampling": {"tools": {}}}
-        reply = await server.ask("a1", "sampling/createMessage", **ASKED)
-        assert reply == {"jsonrpc": "2.0", "id": "a1", "result": ANSWERED}
-
-
-async def test_the_server_asks_within_a_call() -> None:
-    """F-API-10, F-API-12: the same handler serves an input request of the stateless era."""
-
-    def call(params: Mapping[str, Any]) -> dict[str, Any]:
-        if "inputResponses" in params:
-            return {"content": [], "structuredContent": params["inputResponses"]["s"]}
-        request = {"method": "sampling/createMessage", "params": ASKED}
-        return {"resultType": "input_required", "inputRequests": {"s": request}}
-
-    server = ScriptedServer({"tools/call": call}, version=STATELESS)
-    async with server.client(sampling=lambda request: "42") as client:
-        assert (await client.call_tool("ask")).structured == ANSWERED
-
-
 # Sampling in the words of chat completions
 
 F = {"name": "f", "description": "d", "inputSchema": {"type": "object"}}
-FUNCTION = {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {}}}
 
 
 def asked(answer: object, **params: Any) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
@@ -186,40 +125,8 @@ def messages_of(*messages: dict[str, Any], **params: Any) -> list[dict[str, Any]
     return asked("x", messages=list(messages), **params)[0]
 
 
-def result_of(answer: object) -> dict[str, Any]:
-    return asked(answer, tools=[F])[2]
-
-
 def message(content: object, role: str = "user") -> dict[str, Any]:
     return {"role": role, "content": content}
-
-
-def test_text() -> None:
-    """F-API-11: the system prompt comes first, and text is plain text."""
-    text = {"type": "text", "text": "hi"}
-    assert messages_of(message(text), message([text, text], "assistant"), systemPrompt="S") == [
-        {"role": "system", "content": "S"},
-        {"role": "user", "content": "hi"},
-        {"role": "assistant", "content": "hi\nhi"},
-    ]
-
-
-def test_images_and_sound() -> None:
-    """F-API-11."""
-    content = [
-        {"type": "text", "text": "see"},
-        {"type": "image", "data": "AA==", "mimeType": "image/png"},
-        {"type": "audio", "data": "AA==", "mimeType": "audio/mpeg"},
-        {"type": "hologram"},
-    ]
-    (only,) = messages_of(message(content))
-    assert only.pop("content") == [
-        {"type": "text", "text": "see"},
-        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}},
-        {"type": "input_audio", "input_audio": {"data": "AA==", "format": "mp3"}},
-        {"type": "text", "text": '{"type": "hologram"}'},
-    ]
-    assert only == {"role": "user"}
 
 
 def test_tools_and_their_results() -> None:
@@ -246,78 +153,3 @@ def test_tools_and_their_results() -> None:
     assert others == ['{"t": 1}', "18\n{}", "[no output]"]
     (only, _) = messages_of(message(uses[0], "assistant"), message(results[:1]))
     assert only["content"] is None
-
-
-def test_options() -> None:
-    """F-API-11: only what the server asked for, by the names of chat completions."""
-    assert asked("x")[1] == {"model": "m", "max_tokens": 5}
-    further = {"stopSequences": ["END"], "tools": [F], "toolChoice": {"mode": "none"}}
-    assert asked("x", temperature=0, **further)[1] == {
-        "model": "m",
-        "max_tokens": 5,
-        "temperature": 0,
-        "stop": ["END"],
-        "tools": [{"type": "function", "function": FUNCTION}],
-        "tool_choice": "none",
-    }
-
-
-def test_a_message() -> None:
-    """F-API-11: an assistant's message, with the reason it ended."""
-    answer = {"role": "assistant", "content": "hi", "tool_calls": None, "finish_reason": "length"}
-    assert result_of(answer)["stopReason"] == "maxTokens"
-
-
-def test_a_whole_response() -> None:
-    """F-API-11: the first choice counts."""
-    call = {"id": "c1", "function": {"name": "f", "arguments": '{"x": 1}'}}
-    response = {
-        "model": "m-1",
-        "choices": [
-            {
-                "message": {"role": "assistant", "content": "so", "tool_calls": [call]},
-                "finish_reason": "tool_calls",
-            }
-        ],
-    }
-    assert result_of(response) == {
-        "role": "assistant",
-        "content": [
-            {"type": "text", "text": "so"},
-            {"type": "tool_use", "id": "c1", "name": "f", "input": {"x": 1}},
-        ],
-        "model": "m-1",
-        "stopReason": "toolUse",
-    }
-
-
-@pytest.mark.parametrize(("arguments", "given"), [("", {}), ({}, {}), ({"x": 1}, {"x": 1})])
-def test_arguments_that_are_none_or_were_read_already(arguments: object, given: object) -> None:
-    """F-API-11: some models' libraries hand them on as a mapping."""
-    calls = [{"id": "c", "function": {"name": "f", "arguments": arguments}}]
-    result = result_of({"content": None, "tool_calls": calls})
-    assert result["content"]["input"] == given
-
-
-@pytest.mark.parametrize(
-    ("calls", "problem"),
-    [
-        ("f", "no list of tool_calls"),
-        (["f"], "names no tool"),
-        ([{"id": "c"}], "names no tool"),
-        ([{"id": "c", "function": {"name": "g"}}], "there is no tool 'g'"),
-        ([{"id": "c", "function": {"name": "f", "arguments": "{"}}], "not valid JSON"),
-        ([{"id": "c", "function": {"name": "f", "arguments": "[]"}}], "not a JSON object"),
-    ],
-)
-def test_tool_calls_that_are_none(calls: object, problem: str) -> None:
-    """F-API-11: what a model made up is not passed on."""
-    with pytest.raises(HandlerFailed, match=problem):
-        result_of({"content": "", "tool_calls": calls})
-
-
-@pytest.mark.parametrize("choices", [[{}], [], ["x"], "x", {"0": {}}])
-def test_a_response_without_a_message(choices: object) -> None:
-    """F-API-11"""
-    with pytest.raises(HandlerFailed, match="not a response of"):
-        result_of({"choices": choices})

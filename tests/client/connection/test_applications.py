@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import mcpclient
-from mcpclient import AsgiApp, UsageError
+from mcpclient import UsageError
 
 
 async def app(scope: Any, receive: Any, send: Any) -> None: ...
@@ -23,19 +23,6 @@ class Server:
     def run(self) -> None: ...
 
     def create_initialization_options(self) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("target", "shown"),
-    [
-        (app, "in-process app /mcp"),
-        (App(), "in-process App /mcp"),
-        (mcpclient.AsgiApp(App(), "x"), "in-process App /x"),
-        (Server(), "in-process mine"),
-    ],
-)
-def test_a_program_is_named_by_what_it_is(target: Any, shown: str) -> None:
-    assert f"Client {shown} " in repr(mcpclient.Client(target))
 
 
 @pytest.mark.parametrize(
@@ -58,10 +45,3 @@ def test_what_is_no_program_is_refused(target: Any) -> None:
 
 
 # An application, and where its endpoint is
-
-
-def test_an_endpoint_is_at_mcp_unless_it_is_named() -> None:
-    async def app(scope: Any, receive: Any, send: Any) -> None: ...
-
-    assert AsgiApp(app).path == "/mcp"
-    assert AsgiApp(app, "/api") == AsgiApp(app, path="/api")

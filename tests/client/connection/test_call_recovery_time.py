@@ -8,25 +8,15 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.client import Client
 from mcpclient.client.connection.call_recovery import CallDeadline
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.tasks import EXTENSION
-from tests.client.connection.test_call_recovery import mismatch, over_http
 from tests.client.scripted_server import ScriptedServer
 from tests.support.clients import now
-from tests.support.http_server import Answer, HttpServer, Request, answer_with
-from tests.support.mcp_http import StreamableEndpoint
-from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
-
-FORM = {
-    "method": "elicitation/create",
-    "params": {"message": "m", "requestedSchema": {"type": "object", "properties": {}}},
-}
 
 
 def slow(seconds: float, result: Mapping[str, Any]) -> Any:
@@ -53,14 +43,6 @@ def timed_out(server: ScriptedServer, **options: Any) -> float:
     return run(session())
 
 
-@pytest.mark.parametrize("requests", [{}, {"q": FORM}])
-def test_rounds_of_input_share_the_limit(requests: dict[str, Any]) -> None:
-    """F-API-7, F-API-12: each takes less than the limit, and all of them more."""
-    asking = {"resultType": "input_required", "inputRequests": requests, "requestState": "s"}
-    server = ScriptedServer({"tools/call": slow(0.7, asking)})
-    assert timed_out(server, elicitation=lambda request: True) == pytest.approx(2)
-
-
 def test_the_pause_between_two_rounds_counts() -> None:
     """F-API-7, F-API-12: a server that always wants only its state is given up in time."""
     asking = {"resultType": "input_required", "requestState": "s"}
@@ -83,72 +65,7 @@ def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
     assert server.sent("tasks/cancel")[0]["taskId"] == "t"
 
 
-async def test_listing_the_tools_anew_counts() -> None:
-    """F-API-7, F-HTTP-9: after a header mismatch, before the call is made once more."""
-    service = StreamableEndpoint(McpServer("stateless"))
-
-    async def serve(request: Request, answer: Answer) -> None:
-        if request.message["method"] == "tools/call":
-            await mismatch(request, answer)
-        elif request.message["method"] == "tools/list":
-            await asyncio.sleep(20)
-        else:
-            await service.post(request, answer)
-
-    routes = {**service.routes, "POST /mcp": serve}
-    async with HttpServer(routes) as server, Client(str(server.url())) as client:
-        began = now()
-        with pytest.raises(CallTimeout, match=r"tools/call .*: .* 2 s \(max_timeout\)"):
-            await client.call_tool("echo", {"text": "x"}, max_timeout=2)
-        assert now() - began == pytest.approx(2)
-
-
-async def test_beginning_another_session_counts() -> None:
-    """F-API-7, F-HTTP-6: `initialize` and the call that is repeated; both were slow."""
-    service = StreamableEndpoint(McpServer(), session="one")
-
-    async def serve(request: Request, answer: Answer) -> None:
-        if service.session == "two":
-            await asyncio.sleep(1.5)
-        await service.post(request, answer)
-
-    routes = {**service.routes, "POST /mcp": serve}
-    async with HttpServer(routes) as server:
-        client = Client(str(server.url()), protocol_version="2025-11-25", listen_wait=0)
-        async with client:
-            service.session = "two"
-            began = now()
-            with pytest.raises(CallTimeout) as caught:
-                await client.call_tool("echo", {"text": "x"}, max_timeout=2)
-            assert (caught.value.method, caught.value.limit) == ("tools/call", "total")
-            assert now() - began == pytest.approx(2)
-
-
-async def test_waiting_for_a_busy_server_counts() -> None:
-    """F-API-7, F-HTTP-7: and so does the request it takes at last."""
-
-    async def hang(request: Request, answer: Answer) -> None:
-        await answer.stall()
-
-    busy = answer_with(503, {"Retry-After": "1"})
-    async with over_http(busy, hang, retry_busy=True) as (client, _):
-        began = now()
-        with pytest.raises(CallTimeout) as caught:
-            await client.call_tool("echo", {"text": "x"}, max_timeout=4)
-        assert caught.value.limit == "total"
-        assert now() - began == pytest.approx(4)
-
-
 # By itself
-
-
-async def test_without_a_limit_there_is_always_time() -> None:
-    """F-API-7"""
-    async with ScriptedServer().client() as client:
-        options = RequestOptions(None, None)
-        time = CallDeadline(client._connection, "m", options)
-        assert await time.limit(asyncio.sleep(10_000, "slept")) == "slept"
-        assert time.rest_of(options) is options
 
 
 async def test_a_cancellation_stays_one() -> None:

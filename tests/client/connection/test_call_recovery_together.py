@@ -71,24 +71,6 @@ async def test_each_call_has_its_own_time() -> None:
         assert asyncio.get_running_loop().time() < 4
 
 
-async def test_a_call_that_asks_for_input_delays_no_other() -> None:
-    """F-API-12: two users' answers are waited for at the same time."""
-    waiting: list[str] = []
-    both = asyncio.Event()
-
-    async def ask(request: Any) -> dict[str, Any]:
-        waiting.append(request.message)
-        if len(waiting) == 2:
-            both.set()
-        await both.wait()
-        return {}
-
-    server = Server(first=asks, second=asks)
-    async with server.opened("2026-07-28", elicitation=ask) as client:
-        outcomes = await client.call_tools(calls("first", "plain", "second"))
-        assert told(outcomes) == ["first", "plain", "second"]
-
-
 async def test_input_that_is_not_given_fails_its_call_only() -> None:
     """F-API-12"""
     server = Server(asks=asks, odd={"resultType": "unheard-of"})
@@ -140,12 +122,3 @@ async def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
         outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])
         assert told(outcomes) == ["a", "UsageError", "c"]
         assert client._connection.session.in_flight == 0
-
-
-async def test_the_end_of_the_connection_fails_each() -> None:
-    """F-LIFE-7"""
-    async with Server().opened() as client:
-        work = asyncio.ensure_future(client.call_tools(calls("never", "quick", "never")))
-        await asyncio.sleep(1)
-        client._connection.session.connection_lost(mcpclient.ConnectionLost("gone"))
-        assert told(await work) == ["ConnectionLost", "quick", "ConnectionLost"]

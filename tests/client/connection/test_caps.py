@@ -13,7 +13,6 @@ from tests.client.scripted_server import ScriptedServer
 from tests.manager.fleet import Member
 from tests.support.clients import client_of, now
 from tests.support.mcp_server import McpServer, Refusal
-from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
@@ -78,16 +77,6 @@ async def test_calls_are_made_in_the_order_they_came() -> None:
     assert [each["name"] for each in slow.server.sent("tools/call")] == [f"t{n}" for n in range(6)]
 
 
-async def test_calls_per_minute() -> None:
-    """F-MANY-19: within any 60 seconds, from their beginning."""
-    slow = Slow(seconds=10)
-    slow.server.answers["tools/list"] = {"tools": []}
-    async with limited(slow, per_minute=3) as client:
-        await asyncio.gather(*(client.call_tool("x", timeout=0, max_timeout=0) for _ in range(7)))
-        await client.list_tools()
-        assert (now(), slow.most) == (130, 3)
-
-
 @pytest.mark.parametrize(
     ("limits", "options", "said", "at"),
     [
@@ -117,62 +106,6 @@ async def test_a_call_waits_within_its_own_timeout_and_says_so(
         assert slow.made == 1
         await first
         await client.call_tool("z", timeout=0)
-
-
-async def test_the_time_of_waiting_is_part_of_the_whole_time() -> None:
-    """F-MANY-19: what is left of max_timeout holds for the answer."""
-    slow = Slow(seconds=4)
-    async with limited(slow, at_once=1) as client:
-        first = call(client)
-        await asyncio.sleep(0)
-        with pytest.raises(CallTimeout, match="6 s"):
-            await client.call_tool("y", max_timeout=6)
-        assert (now(), slow.made) == (6, 2)
-        await first
-
-
-async def test_a_call_that_is_cancelled_while_it_waits_takes_no_place() -> None:
-    """F-MANY-19: nor one that is cancelled in the moment in which it is let through."""
-    slow = Slow()
-    async with limited(slow, at_once=1) as client:
-        first, second, third = (call(client) for _ in range(3))
-        await asyncio.sleep(0.5)
-        second.cancel()
-        first.add_done_callback(lambda _: third.cancel())
-        await asyncio.gather(first, second, third, return_exceptions=True)
-        await asyncio.wait_for(client.call_tool("x"), 2)
-
-
-async def test_a_breaker_refuses_calls_after_failures_in_a_row() -> None:
-    """F-MANY-19: at once, without asking the server; after a while one call is tried."""
-    slow = Slow(fails=4)
-    async with limited(slow, breaker=3) as client:
-        loop = asyncio.get_running_loop()
-        for _ in range(3):
-            with pytest.raises(PeerError):
-                await client.call_tool("x")
-        began = loop.time()
-        with pytest.raises(ServerUnavailable) as raised:
-            await client.call_tool("x")
-        assert str(raised.value) == (
-            "server 'demo' is failing: 3 calls in a row failed; the next is tried in 30 s"
-        )
-        assert raised.value.hint
-        assert (loop.time(), slow.made) == (began, 3)
-        await asyncio.sleep(30)
-        trial, other = call(client), call(client)
-        outcomes = await asyncio.gather(trial, other, return_exceptions=True)
-        assert [type(each) for each in outcomes] == [PeerError, ServerUnavailable]
-        with pytest.raises(ServerUnavailable):
-            await client.call_tool("x")
-        await asyncio.sleep(30)
-        trial = call(client)
-        await asyncio.sleep(0.5)
-        trial.cancel()
-        await asyncio.sleep(0)
-        await client.call_tool("x")
-        await asyncio.gather(*(client.call_tool("x") for _ in range(3)))
-    assert slow.made == 3 + 1 + 1 + 4
 
 
 async def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
@@ -227,19 +160,6 @@ async def test_failures_are_those_of_the_server(
         assert raised.type is (ServerUnavailable if is_failure else type_of(answer))
 
 
-async def test_a_call_with_hooks_and_one_as_a_task_are_capped_once() -> None:
-    """F-MANY-19, F-API-23"""
-    slow = Slow()
-
-    async def around(call: Any, proceed: Any) -> Any:
-        return await proceed(call)
-
-    async with limited(slow, at_once=1) as client:
-        several = (client.call_tool("x", around=[around]) for _ in range(3))
-        await asyncio.gather(*several, client.request("tools/call", {"name": "x"}))
-        assert (now(), slow.most) == (4, 1)
-
-
 async def test_timeouts_of_tools_by_pattern() -> None:
     """F-MANY-19: in place of the client's; a call's own counts more, and 0 is no limit."""
     slow = Slow(seconds=700)
@@ -288,30 +208,6 @@ async def test_reconnecting_resets_no_count() -> None:
         with pytest.raises(CallTimeout, match="per_minute"):
             await manager.call_tool("a__x", timeout=10)
     assert len(members["a"].calls) == len(members["b"].calls) == 2
-
-
-def test_another_event_loop_is_not_held_up_by_calls_of_one_that_has_ended() -> None:
-    """F-MANY-19: the calls of a stopped loop never end."""
-    slow = Slow()
-    client = slow.server.client(limits=ServerLimits(at_once=1), name="demo")
-
-    async def begin() -> None:
-        await client.connect()
-        task = call(client)
-        await asyncio.sleep(0.5)
-        assert client._connection.caps is not None
-        client._connection.caps._running = 7  # as if the loop had been stopped in between
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-        client._connection.caps._running = 7
-        await client.close()
-
-    async def again() -> None:
-        async with client:
-            await asyncio.wait_for(client.call_tool("x"), 5)
-
-    run(begin())
-    run(again())
 
 
 async def test_a_refusal_between_two_failures_resets_the_breaker() -> None:

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import sys
-import weakref
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.connection.options import EraMemory
-from mcpclient.client.events.callbacks import Observer
-from mcpclient.entries.server_limits import ServerLimits
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
-    CommandNotFound,
     ConnectionLost,
-    HttpError,
     McpError,
     PeerError,
     ProcessExited,
-    ProtocolViolation,
 )
-from mcpclient.net.chained_log import read_log
 from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
-from tests.support.clients import QUICK, STDIO, client_of, now, spawn
+from mcpclient.transports.inprocess import InProcessTransport
+from tests.support.clients import QUICK, STDIO, client_of, spawn
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer, refusing
@@ -63,79 +55,6 @@ def methods(server: HttpServer) -> list[str]:
     ]
 
 
-async def test_the_verdict_is_remembered_for_the_next_connection() -> None:
-    """F-LIFE-3"""
-    async with http(StreamableEndpoint(McpServer()).routes) as server:
-        for _ in range(2):
-            async with Client(str(server.url())):
-                pass
-        assert methods(server).count("server/discover") == 1
-        assert methods(server).count("initialize") == 2
-
-
-async def test_a_pinned_version_is_no_verdict() -> None:
-    """F-LIFE-3: the next client is to have the newest version again."""
-    async with http(StreamableEndpoint(McpServer("both")).routes) as server:
-        async with Client(str(server.url()), protocol_version="2025-06-18") as client:
-            assert client.protocol_version == "2025-06-18"
-        async with Client(str(server.url())) as client:
-            assert client.protocol_version == "2026-07-28"
-
-
-@pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13, 21, 34, 55])
-async def test_cancelling_a_connect_leaves_nothing(turns: int) -> None:
-    """F-LIFE-5: at whichever turn of the loop; the guard of the suite looks for what is left."""
-    routes = StreamableEndpoint(McpServer(), session="s", listens=True).routes
-    async with http(routes) as server:
-        client = Client(str(server.url()))
-        connecting = asyncio.ensure_future(client.connect())
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        connecting.cancel()
-        await asyncio.wait({connecting})
-        assert connecting.cancelled() or client.is_connected
-        await client.close()
-
-
-async def test_closing_while_it_connects_ends_that() -> None:
-    """F-LIFE-5: in any order."""
-    async with http({"POST /mcp": stall, "GET /mcp": stall}) as server:
-        client = Client(str(server.url()))
-        connecting = asyncio.ensure_future(client.connect())
-        await asyncio.sleep(1)
-        await client.close()
-        with pytest.raises(ClientClosed):
-            await connecting
-        assert now() == 1
-        assert not client.is_connected
-
-
-async def test_connecting_at_once_from_many_tasks_is_one_connection() -> None:
-    """F-LIFE-5"""
-    server = McpServer()
-    client = client_of(server)
-    await asyncio.gather(*(client.connect() for _ in range(10)))
-    await client.connect()
-    assert server.received_methods().count("initialize") == 1
-    await client.close()
-
-
-async def test_a_client_can_connect_again_after_a_failure_and_after_closing() -> None:
-    """F-LIFE-5"""
-    server = McpServer()
-    server.answers["initialize"] = refusing(-32603, "not today")
-    client = client_of(server)
-    with pytest.raises(PeerError, match="not today"):
-        await client.connect()
-    server.answers.clear()
-    for _ in range(2):
-        await client.connect()
-        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-        await client.close()
-    with pytest.raises(ClientClosed):
-        await client.ping()
-
-
 # Expired sessions
 
 
@@ -144,60 +63,12 @@ def expiring() -> tuple[StreamableEndpoint, McpServer]:
     return StreamableEndpoint(server, session="one"), server
 
 
-async def test_a_renewal_that_fails_fails_for_all_that_share_it() -> None:
-    """F-HTTP-6: twenty calls do not try twenty times."""
-    service, _ = expiring()
-
-    async def refuse(request: Request, answer: Answer) -> None:
-        if request.message["method"] == "initialize":
-            answer.full(503)
-        else:
-            await service.post(request, answer)
-
-    async with http(service.routes) as web, Client(str(web.url())) as client:
-        service.session = "two"
-        web.routes["POST /mcp"] = refuse
-        web.requests.clear()
-        calls = [client.call_tool("echo", {"text": "x"}) for number in range(20)]
-        errors = await asyncio.gather(*calls, return_exceptions=True)
-        assert all(isinstance(error, HttpError) for error in errors)
-        assert methods(web).count("initialize") == 1
-        web.routes["POST /mcp"] = service.post
-        assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-
 async def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
     """F-HTTP-6, F-LIFE-1"""
     service = StreamableEndpoint(McpServer(version="2025-12-24"), session="one")
     async with http(service.routes) as web, Client(str(web.url())) as client:
         service.session = "two"
         assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-
-async def test_a_renewed_session_is_offered_the_revision_of_the_one_before() -> None:
-    """F-HTTP-6, F-LIFE-1: which is the one obeyed so far, and without another probe."""
-    server = McpServer(version="2025-06-18")
-    service = StreamableEndpoint(server, session="one")
-    async with http(service.routes) as web, Client(str(web.url())) as client:
-        service.session = "two"
-        web.requests.clear()
-        await client.ping()
-        opening = ["initialize", "GET", "notifications/initialized"]
-        assert methods(web) == ["ping", *opening, "ping"]
-        assert client.protocol_version == "2025-06-18"
-    offers = [message["params"] for message in server.messages("initialize")]
-    assert [offer["protocolVersion"] for offer in offers] == ["2025-11-25", "2025-06-18"]
-
-
-async def test_a_renewed_session_is_judged_as_strictly_as_the_first() -> None:
-    """F-HTTP-6, F-LIFE-1: the server may have been replaced by one of an unknown revision."""
-    service, server = expiring()
-    async with http(service.routes) as web:
-        client = await Client(str(web.url()), strict_version=True)
-        service.session, server.version = "two", "2025-12-24"
-        with pytest.raises(ProtocolViolation, match="unknown revision '2025-12-24'"):
-            await client.ping()
-        await client.close()
 
 
 # stdio
@@ -275,12 +146,6 @@ async def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
         await use(connected)
 
 
-def test_a_command_that_is_not_there_is_named() -> None:
-    """F-STD-7"""
-    with pytest.raises(CommandNotFound, match="no-such-server"):
-        asyncio.run(Client(["no-such-server"]).connect())
-
-
 @pytest.mark.real_time
 async def test_a_client_reconnects_to_a_server_process_that_died() -> None:
     """F-LIFE-5, F-LIFE-7: when told to."""
@@ -337,28 +202,6 @@ async def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
     assert len(closed) == 1
 
 
-async def test_the_stateless_era_has_no_ping() -> None:
-    """F-LIFE-8"""
-    server = McpServer("stateless")
-    async with client_of(server, keep_alive=10):
-        await asyncio.sleep(100)
-        assert server.received_methods() == ["server/discover"]
-
-
-async def test_closing_ends_the_pings() -> None:
-    """F-LIFE-8: no timer outlives the connection, nor keeps it in memory."""
-    server = McpServer()
-    client = await client_of(server, keep_alive=10)
-    await client.close()
-    connection = weakref.ref(client._connection)
-    del client
-    await asyncio.sleep(1)
-    gc.collect()
-    assert connection() is None
-    await asyncio.sleep(100)
-    assert server.messages("ping") == []
-
-
 @pytest.mark.parametrize("is_lost", [True, False])
 async def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
     """F-LIFE-8: as many pings as before the loss, or before the session was renewed."""
@@ -392,66 +235,7 @@ async def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> Non
     assert closed == [None]
 
 
-async def test_connecting_is_watched_and_audited(tmp_path: Path) -> None:
-    """F-AUDIT-1, F-API-23: hooks that watch see it, and the log has its line."""
-    seen: list[str] = []
-
-    class Watching:
-        async def __call__(self, call: Any, proceed: Any) -> Any:
-            result = await proceed(call)
-            seen.append(f"{call.method} {result.raw.get('protocolVersion', '')}".strip())
-            return result
-
-        def session_observer(self, describe: Callable[[], Any]) -> Observer:
-            return Observer()
-
-    log = tmp_path / "calls.jsonl"
-    options = {"limits": ServerLimits(at_once=1), "audit": log}
-    for each in (options, {"limits": None}):
-        client = await client_of(McpServer(), around=[Watching()], **each)
-        await client.ping()
-        assert client._connection.session.deadlines.wait_reason is None
-        await client.close()
-    assert [line.record["kind"] for line in read_log(log)] == ["start"]
-    assert seen == ["connect 2025-11-25", "ping"] * 2
-
-
 # What is declared, and who else follows the connection
-
-
-async def test_what_outlasts_a_connection_restores_it() -> None:
-    """F-API-14: but not what the caller has closed."""
-    server = McpServer()
-    client = await client_of(server)
-    inner = client._connection
-    await inner.restore()
-    assert server.received_methods().count("initialize") == 1
-    inner.session.connection_lost(ConnectionLost("gone"))
-    await inner.restore()
-    assert server.received_methods().count("initialize") == 2
-    await client.close()
-    with pytest.raises(ClientClosed):
-        await inner.restore()
-
-
-async def test_connecting_waits_until_the_same_transport_has_been_closed() -> None:
-    """F-LIFE-5, F-LIFE-7: else the end of the connection before would be that of the new one."""
-    server = McpServer()
-
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            server.receive(message, end.send)
-        await asyncio.sleep(0.5)
-
-    client = await Client(InProcessTransport(serve))
-    closing = asyncio.ensure_future(client.close())
-    await asyncio.sleep(0.1)
-    await client.connect()
-    assert now() == 0.5
-    await closing
-    await asyncio.sleep(10)
-    await use(client)
-    await client.close()
 
 
 async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
@@ -479,16 +263,6 @@ async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
         assert client._connection.session.log_level == "warning"
 
 
-async def test_a_token_is_sent_with_everything_and_let_go_of_at_the_end() -> None:
-    """F-AUTH-13"""
-    service = StreamableEndpoint(McpServer(), session="s", listens=True)
-    async with http(service.routes) as server:
-        async with Client(str(server.url()), auth="secret"):
-            pass
-        for request in server.requests:
-            assert request.headers["authorization"] == "Bearer secret"
-
-
 class Vanishing(InProcessTransport):
     """Is lost in the very moment in which the handshake is over."""
 
@@ -506,20 +280,6 @@ async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None
     with pytest.raises(ConnectionLost, match="gone at once"):
         await client.connect()
     assert not client.is_connected
-
-
-async def test_aborting_ends_what_is_still_being_made() -> None:
-    """F-LIFE-5: as a finalizer does."""
-    async with http({"POST /mcp": stall}) as server:
-        client = Client(str(server.url()))
-        connecting = asyncio.ensure_future(client.connect())
-        await asyncio.sleep(1)
-        assert server.open_connections == 1
-        client._connection.abort()
-        await asyncio.sleep(1)
-        assert server.open_connections == 0
-        connecting.cancel()
-        await asyncio.wait({connecting})
 
 
 def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:

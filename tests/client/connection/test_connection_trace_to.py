@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import CallTimeout, Client, PeerError, Recording
+from mcpclient import Client, Recording
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.net.process_helpers import until
 from tests.support.http_server import HttpServer
@@ -81,65 +81,6 @@ async def test_what_is_written_from_the_middle_on_can_be_replayed(
     async with Client(Recording(path)) as again:
         assert [tool.name for tool in await again.list_tools()] == ["echo"]
         assert again.protocol_version == version
-
-
-async def test_it_ends_when_it_is_told_to() -> None:
-    """F-SHOW-10: and other transcripts go on."""
-    server = ScriptedServer({**TOOLS, "ping": {}}, version=HANDSHAKE)
-    whole, part = Lines(), Lines()
-    async with server.client(trace=whole.append) as client:
-        end = client.trace_to(part.append)
-        await client.ping()
-        end()
-        end()
-        await client.ping()
-    assert part.said[:3] == [
-        "sent recalled initialize",
-        "received recalled opening",
-        "sent in-process ping",
-    ]
-    assert len(part.said) == 4
-    assert sum("ping" in line for line in whole.said) == 2
-
-
-async def test_it_may_begin_before_there_is_a_connection() -> None:
-    """F-SHOW-10: then nothing is recalled, and nothing is missing."""
-    server = ScriptedServer(version=HANDSHAKE)
-    lines = Lines()
-    client = server.client()
-    client.trace_to(lines.append)
-    async with client:
-        pass
-    assert lines.records[0]["transcript"] == 1
-    assert lines.said[0] == "sent in-process initialize"
-    assert lines.records[-1]["end"] == "closed"
-
-
-async def test_what_fails_is_written_too() -> None:
-    """F-SHOW-10: refusals, what nobody waits for any more, and the end of the connection."""
-
-    def refuse(params: Any) -> None:
-        raise PeerError(-32000, "no")
-
-    server = ScriptedServer({"x/refuse": refuse, "x/never": lambda _: None}, version=HANDSHAKE)
-    lines = Lines()
-    lost = asyncio.Event()
-    async with server.client(on_close=lambda error: lost.set()) as client:
-        client.trace_to(lines.append)
-        with pytest.raises(PeerError):
-            await client.request("x/refuse")
-        with pytest.raises(CallTimeout):
-            await client.request("x/never", timeout=1)
-        server.notify("notifications/message", level="info", data="said")
-        server.lose()
-        await lost.wait()
-    assert lines.said[4:] == [
-        "sent in-process x/never",
-        "note in-process abandoned",
-        "sent in-process notifications/cancelled",
-        "received in-process notifications/message",
-        "note in-process error",
-    ]
 
 
 async def test_a_stream_that_is_open_already_is_heard() -> None:

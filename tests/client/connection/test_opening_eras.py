@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import CallTimeout, ConnectionLost
+from mcpclient.errors import ConnectionLost
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.clients import now
 from tests.support.virtual_time import run
@@ -197,19 +197,6 @@ async def used(server: SdkServer, *, knows_pipe: bool) -> tuple[str | None, floa
 
 
 @pytest.mark.parametrize("start", STARTS)
-@pytest.mark.parametrize("kind", [TypeScript2, Rmcp, CSharp, Python2])
-def test_a_late_starter_that_has_read_nothing_yet_gets_the_probe_alone(
-    kind: type[SdkServer], start: float
-) -> None:
-    """F-API-27: so it speaks the newest revision, however late it starts."""
-    server = kind(start)
-    version, seconds = run(used(server, knows_pipe=True))
-    assert version == STATELESS
-    assert seconds == pytest.approx(start + 0.01)
-    assert "initialize" not in server.received
-
-
-@pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize(
     "kind", [TypeScript2, Rmcp, CSharp, Python2, Python1, Python10, Pingless, PinglessRmcp]
 )
@@ -261,11 +248,3 @@ async def test_a_server_that_crashes_late_is_started_once(start: float, starts: 
     with pytest.raises(ConnectionLost):
         await client_of(server, knows_pipe=True).connect()
     assert server.starts == starts
-
-
-async def test_a_server_that_never_reads_takes_the_connect_timeout() -> None:
-    """F-API-27, F-HTTP-13: nothing else that is sent would be read either."""
-    server = SdkServer(100)
-    with pytest.raises(CallTimeout, match="not connected within 30"):
-        await client_of(server, knows_pipe=True).connect()
-    assert 30 <= now() <= 31.5

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import pydoc
 import re
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 
 import mcpclient
 from mcpclient.cli.help import chapter
-from mcpclient.client.client import Client
 from mcpclient.client.client import _Documented as Documented
 from mcpclient.client.connection import client_options as module
 from mcpclient.client.connection import options
@@ -47,55 +45,12 @@ def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
     assert [name for name, text in texts.items() if "Default: " not in " ".join(text.split())] == []
 
 
-@pytest.mark.parametrize(
-    ("name", "default"), [("timeout", "idle"), ("max_timeout", "total"), ("close_timeout", "close")]
-)
-def test_documented_limits_are_the_limits(name: str, default: str) -> None:
-    """F-API-7"""
-    found = re.search(r"Default: (\d+)", documented("ClientOptions")[name])
-    assert found is not None
-    assert float(found[1]) == getattr(Options.of({}, {}).timeouts, default)
-
-
-def test_documented_defaults_are_the_defaults() -> None:
-    """F-API-26: What the text says is what is used, wherever it is a plain value."""
-    options = Options.of({}, {})
-    for name, text in documented("ClientOptions").items():
-        value = getattr(options, name, None)
-        if isinstance(value, (bool, int, float, str)) and name != "max_message_size":
-            shown = f'``"{value}"``' if isinstance(value, str) else f"{value:g}"
-            shown = str(value) if isinstance(value, bool) else shown
-            assert f"Default: {shown}" in " ".join(text.split()), name
-
-
-def test_help_lists_every_option() -> None:
-    """F-API-1, F-API-26: with its type, its meaning and its default."""
-    shown = pydoc.plain(pydoc.render_doc(mcpclient.connect))
-    entries = re.findall(r"^ \|  - (\w+): (.+)\n((?: \|      .+\n)+)", shown, re.M)
-    listed = {
-        name: (kind, " ".join(text.replace(" | ", " ").split())) for name, kind, text in entries
-    }
-    texts = documented("ClientOptions")
-    assert listed.keys() == set(ClientOptions.__annotations__)
-    for name, (kind, meaning) in listed.items():
-        assert meaning.replace("|", "").split() == texts[name].replace("|", "").split(), name
-        assert "Default: " in meaning
-        assert kind not in ("", "Seconds")
-
-
 def test_the_guide_lists_every_option() -> None:
     """F-API-26: from the same lines."""
     rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \| (.+) \|$", chapter("options"), re.M)
     assert [name for name, _, _ in rows] == list(ClientOptions.__annotations__)
     texts = documented("ClientOptions")
     assert all(meaning == " ".join(texts[name].split()) for name, _, meaning in rows)
-
-
-def test_a_section_of_the_options_has_a_heading() -> None:
-    """F-API-26"""
-    sections = [option.section for option in module.described_options()]
-    assert list(dict.fromkeys(sections))[:2] == ["Time", "The protocol"]
-    assert all(sections)
 
 
 def test_help_without_the_sources_says_where_the_options_are(
@@ -119,14 +74,6 @@ def test_a_call_takes_the_options_of_a_call() -> None:
     assert parameters - {"self", "method", "params"} == set(QueryOptions.__annotations__)
 
 
-def test_an_option_that_does_not_exist() -> None:
-    """F-API-1: says what was meant, where something similar exists."""
-    with pytest.raises(UsageError, match="there is no option 'timout'; did you mean 'timeout'\\?"):
-        mcpclient.connect("npx server", timout=3)  # type: ignore[call-arg]
-    with pytest.raises(UsageError, match=r"there is no option 'zzz'$"):
-        mcpclient.connect("npx server", zzz=3)  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     ("target", "given", "reason"),
     [
@@ -145,14 +92,6 @@ def test_options_that_would_be_ignored(target: str, given: Any, reason: str) -> 
         mcpclient.connect(target, **given)
 
 
-def test_defaults_that_no_line_can_say() -> None:
-    """F-LIFE-4, F-WIRE-3"""
-    options = Options.of({}, {})
-    assert options.max_message_size == 64 * 1024 * 1024
-    assert (options.listen_wait, options.keep_alive, options.transport) == (None, None, None)
-    assert options.protocol_version is None
-
-
 def test_options_do_not_show_their_secrets() -> None:
     """F-AUTH-12: headers, a token, and variables of the server process."""
     given: ClientOptions = {
@@ -167,45 +106,6 @@ def test_options_do_not_show_their_secrets() -> None:
 # What is remembered of servers, and when it is left out of account
 
 
-def test_each_server_has_its_own_era() -> None:
-    """F-LIFE-3"""
-    memory = EraMemory()
-    memory.remember("a", Era.HANDSHAKE)
-    memory.remember("b", Era.STATELESS)
-    memory.remember("a", Era.STATELESS)
-    memory.remember(None, Era.HANDSHAKE)
-    assert (memory.recall("a"), memory.recall("b")) == (Era.STATELESS, Era.STATELESS)
-    assert memory.recall("c") is None and memory.recall(None) is None
-
-
-@pytest.mark.parametrize(
-    ("era", "is_certain", "ways"),
-    [
-        (Era.HANDSHAKE, True, [Era.HANDSHAKE, None]),
-        (Era.STATELESS, True, [Era.STATELESS, Era.HANDSHAKE]),
-        (Era.HANDSHAKE, False, [None, Era.HANDSHAKE]),
-    ],
-)
-def test_what_fails_is_opened_in_the_other_way(
-    era: Era, is_certain: bool, ways: list[Era | None]
-) -> None:
-    """F-LIFE-3, F-MANY-20: a server that was replaced is found out, and no attempt starts two."""
-    memory = EraMemory()
-    memory.failed("a")
-    memory.failed(None)
-    assert not memory.starts_once("a") and not memory.starts_once(None)
-    memory.remember("a", era, is_certain=is_certain)
-    assert memory.starts_once("a") is not is_certain
-    seen = []
-    for _ in range(4):
-        seen.append(memory.recall("a"))
-        memory.failed("a")
-        assert memory.starts_once("a")
-    assert seen == ways * 2
-    memory.remember("a", Era.STATELESS)
-    assert memory.recall("a") is Era.STATELESS and not memory.starts_once("a")
-
-
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-3: the server that was met last is known; the one longest ago is forgotten."""
     monkeypatch.setattr(options, "_MAX_SERVERS", 2)
@@ -213,11 +113,3 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abac":
         memory.remember(name, Era.HANDSHAKE)
     assert [memory.recall(name) is None for name in "abc"] == [False, True, False]
-
-
-def test_clients_share_a_memory() -> None:
-    """F-LIFE-3: one that met a server tells the others."""
-    one, other = (Client(f"http://{host}.example/mcp") for host in "ab")
-    one._connection.expect("2025-11-25")
-    assert other._connection.options.eras.recall(one._connection.route.key) is Era.HANDSHAKE
-    assert Options.of({}, {}).eras is not Options.of({}, {}).eras

@@ -84,18 +84,6 @@ class Taped:
         return await self.session.request("login", params, RequestOptions())
 
 
-async def test_what_a_transport_records_itself_is_left_to_it() -> None:
-    lines: list[str] = []
-    inner, tasks = Scripted(), BackgroundTasks()
-    inner.records_itself = True
-    events = EventCallbacks("server", [], Events(), tasks)
-    for recorder in (None, Recorder(lines.append)):
-        session = Session(inner, Handlers(), events, tasks, recorder)
-        await session.open_transport()
-        assert session.log is None
-    assert json.loads(lines[0])["transport"] == "ws"
-
-
 async def test_messages_of_both_sides_are_written_down() -> None:
     """F-SHOW-6, F-AUTH-12"""
     taped = Taped()
@@ -147,24 +135,6 @@ async def test_failures_are_notes() -> None:
     ]
 
 
-async def test_the_end_after_closing_is_no_news() -> None:
-    taped = Taped()
-    await taped.open()
-    await taped.session.close(5)
-    taped.session.connection_lost(ConnectionLost("it was closed"))
-    assert taped.records == [{"direction": "sent", "end": "closed"}]
-
-
-async def test_a_transport_that_cannot_be_opened() -> None:
-    """F-SHOW-8"""
-    taped = Taped(ConnectFailed("wss://host/mcp", "refused"))
-    with pytest.raises(ConnectFailed):
-        await taped.open()
-    await taped.session.close(5)
-    (record,) = taped.records
-    assert (record["end"], record["error"]["reason"]) == ("never opened", "refused")
-
-
 async def test_a_message_that_cannot_be_sent() -> None:
     """F-SHOW-8: it is written down, and that it was refused."""
     taped = Taped(UsageError("no JSON"))
@@ -188,19 +158,6 @@ async def test_another_transport_begins_another_transcript() -> None:
     assert (last["transcript"], last["target"]) == (1, "wss://host/mcp")
     assert json.loads(taped.lines[-2])["end"] == "lost"
     assert taped.session.log is not None
-
-
-async def test_a_recorder_that_is_off_costs_nothing() -> None:
-    """F-SHOW-10: watching a client costs nothing before anybody does."""
-    tasks, recorder, lines = BackgroundTasks(), Recorder(), list[str]()
-    events = EventCallbacks("server", [], Events(), tasks)
-    session = Session(Scripted(), Handlers(), events, tasks, recorder)
-    await session.open_transport()
-    assert session.log is None
-    recorder.add(lines.append)
-    assert [json.loads(line)["target"] for line in lines] == ["wss://host/mcp"]
-    await session.open_transport()
-    assert session.log is not None
 
 
 async def test_output_that_is_not_a_message_is_recorded_with_its_bytes() -> None:

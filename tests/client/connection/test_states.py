@@ -9,10 +9,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mcpclient.client.connection.states import ENDED, TABLE, USABLE, Event, State, step
-from mcpclient.errors import ClientClosed, ConnectionLost, SessionExpired
+from mcpclient.errors import ConnectionLost, SessionExpired
 from tests.client.connection.test_session import HANDSHAKE, Bench
 from tests.client.scripted_server import ScriptedServer
-from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
@@ -97,17 +96,6 @@ async def test_a_session_moves_as_the_table_says(state: State, event: Event) -> 
         assert (bench.session.ended is not None) == (bench.session.state in ENDED)
 
 
-@pytest.mark.parametrize("state", WAYS)
-async def test_a_session_refuses_every_other_move(state: State) -> None:
-    """F-LIFE-5: what an opening or a renewal does wrongly; a transport may speak too late."""
-    async with in_state(state) as bench:
-        for event in {Event.SWITCH, Event.AGREED, Event.RENEW}:
-            if (state, event) not in TABLE:
-                with pytest.raises(AssertionError):
-                    await happen(bench, event)
-        assert bench.session.state is state
-
-
 @pytest.mark.parametrize("state", ENDED)
 async def test_what_comes_after_the_end_changes_nothing(state: State) -> None:
     """F-LIFE-7: the transport reports a loss once more, or the renewal fails because of it."""
@@ -131,31 +119,3 @@ async def test_calls_can_be_made_in_the_usable_states_only(state: State) -> None
         assert connection.is_connected == (state in USABLE and state is not State.REFUSED)
         connection.abort()
         assert (connection.state, connection.is_open) == (State.CLOSED, False)
-
-
-def test_a_connection_from_the_first_attempt_to_the_last() -> None:
-    """F-LIFE-5: unopened, open, lost, open, closed, and all again."""
-    server = ScriptedServer()
-
-    async def main() -> None:
-        client = server.client()
-        connection = client._connection
-        states = [connection.state]
-        for _ in range(2):
-            await client.connect()
-            connection.session.connection_lost(ConnectionLost("gone"))
-            states.append(connection.state)
-            await client.connect()
-            states.append(connection.state)
-            await client.close()
-            await client.close()
-            states.append(connection.state)
-            with pytest.raises(ClientClosed):
-                await client.ping()
-        again = [State.LOST, State.OPEN, State.CLOSED]
-        assert states == [State.UNOPENED, *again, *again]
-
-    run(main())
-    connection = server.client()._connection
-    connection.abort()
-    assert connection.state is State.CLOSED

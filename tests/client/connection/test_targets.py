@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +25,6 @@ from mcpclient.net.network_options import NetworkOptions
 from mcpclient.net.process.stderr import ProbeFilter, StderrTee
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.recorder import Recorder
-from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.base import Receiver, Transport
 from mcpclient.transports.stdio import StdioTransport
 from tests.manager.fleet import Member
 
@@ -45,23 +41,6 @@ def command_of(target: Any, **fields: Any) -> list[str]:
 
 
 # Commands
-
-
-@pytest.mark.parametrize(
-    ("target", "command"),
-    [
-        ("npx -y server", ["npx", "-y", "server"]),
-        ('npx "a b" c', ["npx", "a b", "c"]),
-        (["npx", "a b"], ["npx", "a b"]),
-        (("npx", Path("x")), ["npx", "x"]),
-        (Path("no-such-file.py"), ["no-such-file.py"]),
-        ("no-such-file.py", ["no-such-file.py"]),
-        ("python no-such-file.py", ["python", "no-such-file.py"]),
-    ],
-)
-def test_commands(target: Any, command: list[str]) -> None:
-    """F-API-1: a list, or a string in the manner of a shell."""
-    assert command_of(target) == command
 
 
 @pytest.mark.parametrize("text", [True, False])
@@ -106,18 +85,6 @@ def test_what_a_process_is_given() -> None:
     assert (given["ladder"], made._max_message_size) == (ladder, 1000)
 
 
-@pytest.mark.parametrize(
-    ("name", "interpreter"),
-    [("a server.py", sys.executable), ("s.JS", "node"), ("s.mjs", "node"), ("s.cjs", "node")],
-)
-def test_scripts(tmp_path: Path, name: str, interpreter: str) -> None:
-    """F-API-1: a path to a script finds its interpreter, as a string and as a path."""
-    script = tmp_path / name
-    script.write_text("")
-    assert command_of(str(script)) == [interpreter, str(script)]
-    assert command_of(script) == [interpreter, str(script)]
-
-
 def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-1: a program's path may hold spaces."""
     program = tmp_path / "my server"
@@ -126,21 +93,6 @@ def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.chdir(tmp_path)
     assert command_of("my server") == ["my server"]
     assert command_of(Path("other server")) == ["other server"]
-
-
-def test_a_file_is_the_one_seen_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-API-1, F-STD-1: whichever folder the server starts in; a bare name is searched on PATH."""
-    monkeypatch.chdir(tmp_path)
-    for name in ("server", "server.py"):
-        Path(name).write_text("")
-    program, script = str(tmp_path / "server"), str(tmp_path / "server.py")
-    targets: list[object] = [Path("server"), os.path.join(".", "server")]
-    for found in targets:
-        assert command_of(found, cwd=os.sep) == [program]
-    assert command_of("server") == ["server"]
-    scripts: list[object] = ["server.py", Path("server.py")]
-    for found in scripts:
-        assert command_of(found, cwd=os.sep) == [sys.executable, script]
 
 
 @pytest.mark.parametrize(
@@ -156,46 +108,10 @@ def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
     assert words_of(text, windows=True) == words
 
 
-def test_what_is_shown_and_remembered() -> None:
-    """F-LIFE-3: the same command elsewhere is another server; secrets of env are not in the key."""
-    here = route(["npx", "a b"], env={"TOKEN": "s3cret"})
-    assert here.shown == "npx (1 argument)"
-    assert here.open_legacy is None
-    assert here.key == route(["npx", "a b"], cwd=os.getcwd()).key
-    assert here.key != route(["npx", "a b"], cwd="/").key
-    assert "s3cret" not in repr(here.key)
-
-
 # Authorization
 
 
-@pytest.mark.parametrize("target", ["npx server", "tcp://h:1", "unix:///run/x"])
-def test_authorization_elsewhere(target: str) -> None:
-    """F-AUTH-13: there is no header to carry it, and nobody is to believe there was."""
-    with pytest.raises(UsageError, match="auth needs an HTTP"):
-        route(target, auth="token")
-    with pytest.raises(UsageError, match="auth needs an HTTP"):
-        route(Custom(), auth="token")
-
-
 # Transports
-
-
-class Custom(Transport):
-    async def open(self, receiver: Receiver) -> None: ...
-
-    def send(self, outgoing: Outgoing) -> None: ...
-
-    async def close(self) -> None: ...
-
-
-def test_a_transport_of_the_callers_own() -> None:
-    """F-EXT-1: used as it is; nothing is remembered of what only the caller can tell apart."""
-    transport = Custom()
-    found = route(transport)
-    assert found.open() is transport
-    assert found.shown == "custom"
-    assert found.key is None
 
 
 # Mistakes

@@ -13,11 +13,8 @@ from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.url_routes import route_to_url
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
-from mcpclient.net.login import authentication
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.transports.http_messages import Credentials
 from mcpclient.transports.legacy_sse import LegacySseTransport
-from mcpclient.transports.line_socket import LineSocketTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from mcpclient.transports.websocket import WebSocketTransport
 
@@ -42,18 +39,6 @@ def test_http() -> None:
     assert isinstance(legacy.open(), LegacySseTransport)
     assert legacy.open_legacy is None
     assert legacy.key != pinned.key
-
-
-def test_other_urls() -> None:
-    """F-WS-1: WebSocket by its own schemes or pinned, and sockets that carry lines."""
-    for found in (url_route("wss://h/x"), url_route("https://h/x", transport="ws")):
-        transport = found.open()
-        assert isinstance(transport, WebSocketTransport)
-        assert str(transport.url) == "wss://h/x"
-        assert found.open_legacy is None
-    assert isinstance(url_route("ws://h", transport="ws").open(), WebSocketTransport)
-    assert isinstance(url_route("tcp://h:1").open(), LineSocketTransport)
-    assert isinstance(url_route("unix:///run/x").open(), LineSocketTransport)
 
 
 # Options
@@ -92,31 +77,7 @@ def test_what_a_websocket_is_given() -> None:
     assert (made.max_message_size, made._ping_interval, made._ping_timeout) == (1000, 7.0, 8.0)
 
 
-def test_what_a_socket_is_given() -> None:
-    """F-STD-8, F-WIRE-3: there is nothing that could carry headers."""
-    made = url_route("tcp://h:1", max_message_size=1000, network=NETWORK).open()
-    assert isinstance(made, LineSocketTransport)
-    assert (made._max_message_size, made._dialer._options) == (1000, NETWORK)
-
-
 # Authorization
-
-
-@pytest.mark.parametrize("url", ["http://h/mcp", "wss://h/mcp", "https://h/mcp"])
-def test_authorization_over_http(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-13: a token, or who knows how to get one, for HTTP and WebSocket alike."""
-    servers: list[str] = []
-
-    def credentials(auth: object, server_url: str, network: NetworkOptions) -> Credentials:
-        servers.append(server_url)
-        return {"X-Key": "1"}
-
-    monkeypatch.setattr(authentication, "credentials_for", credentials)
-    for found in (url_route(url, auth=" token "), url_route(url, auth=OAuth()), url_route(url)):
-        assert found.authorizer is None
-        assert found.open().description == url
-    [asked] = servers
-    assert asked.startswith(("http://h", "https://h"))
 
 
 @pytest.mark.parametrize("value", ["Bearer Bearer x", "Bearer ", "bearer"])
@@ -132,12 +93,6 @@ def test_a_url_with_credentials_uses_no_login() -> None:
     """F-SAFE-7: a stored one may be of another account."""
     with pytest.raises(UsageError, match="the URL has a user name"):
         url_route("http://bob:x@h/mcp", auth=OAuth())
-
-
-def test_an_empty_token_is_a_mistake() -> None:
-    """F-AUTH-13: it would be sent as one, and refused."""
-    with pytest.raises(UsageError, match="empty token"):
-        url_route("http://h/", auth=" ")
 
 
 @pytest.mark.parametrize(

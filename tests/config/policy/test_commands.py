@@ -14,7 +14,7 @@ from mcpclient.config.policy.commands import (
     spellings,
 )
 from mcpclient.config.policy.rules import CommandRule, read_rule
-from mcpclient.entries.resolve import base_name, is_shell
+from mcpclient.entries.resolve import is_shell
 
 # Commands inside
 
@@ -47,10 +47,6 @@ def test_a_command_inside(command: list[str], inner: tuple[str | None, ...]) -> 
     assert inner in commands_inside(command)
 
 
-def test_broken_quotes_without_a_shell_are_a_text() -> None:
-    assert (None,) not in commands_inside(["tool", "it's fine"])
-
-
 def test_what_is_nested_too_deeply_may_be_anything() -> None:
     text = "npx a"
     for _ in range(10):
@@ -76,13 +72,6 @@ def test_the_spellings_of_a_word(word: str, expected: set[str]) -> None:
     assert expected <= found
 
 
-def test_the_spellings_of_a_program() -> None:
-    found = spellings(
-        "/tmp/Good.EXE", is_program=True, links=lambda program: ["/lib/npm/bin/npx-cli.js"]
-    )
-    assert {"good", "npx", "/tmp/good.exe", "/lib/npm/bin/npx-cli.js"} <= found
-
-
 def test_shells() -> None:
     assert is_shell("/bin/BASH")
     assert is_shell(r"C:\Windows\System32\cmd.exe")
@@ -100,68 +89,6 @@ def rule(text: str) -> CommandRule:
     found = read_rule(text)
     assert isinstance(found, CommandRule)
     return found
-
-
-ESCAPES = [
-    *("@corp/x@./evil", "@corp/x@../evil", "@corp/x@/tmp/evil", "@corp/x@~/evil"),
-    *("@corp/x@gitlab:evil/x", "@corp/x@bitbucket:evil/x", "@corp/x@gist:0123", "@corp/x@npm:e"),
-    *("@corp/x@ssh://evil/x", "@corp/x@HTTPS://evil/x.tgz", "@corp/x@git+ssh://evil/x"),
-    *("@corp/x@file:evil", "@corp/x@evil/x", "@corp/x@evil.tgz", "@corp/x@evil.tar.gz"),
-    *("@corp/x@.", "@corp/x@workspace:*", "@corp/x@c:evil", "@corp/../evil", "@corp/x/../../evil"),
-    *("@corp/x @evil/y", "@corp/x@1 evil", "@corp/", "@corp/@evil/x", "@corp/x@1;evil", "@corp/-x"),
-    *("@corp/x@$(evil)", "@corp/x&evil", "@corp/x|evil", "@corp/x%PATH%", "@corp/.bin"),
-    "@corp/x#e",
-]
-
-
-@pytest.mark.parametrize("word", ESCAPES)
-def test_a_wildcard_behind_npx_stands_for_a_name_and_a_version(word: str) -> None:
-    """F-SAFE-6, F-MANY-9: no path, URL, alias or repository gets in through a version."""
-    for runner in (
-        ["npx", "-y"],
-        ["pnpm", "dlx"],
-        ["bunx"],
-        ["npm", "exec", "--"],
-        ["yarn", "dlx"],
-    ):
-        text = f"command:{' '.join(runner)} @corp/*"
-        assert not rule(text).allows([*runner, word], no_links), text
-        assert rule(text).allows([*runner, "@corp/x@1.2.3-beta.1+build"], no_links), text
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        *("@corp/x", "@corp/x@latest", "@corp/x@^1.2", "@corp/x@~1", "@corp/x@1.x", "@corp/x@*"),
-        *("@corp/x.js", "@corp/X_y", "@corp/x@>=1.0", "@corp/x@v2"),
-    ],
-)
-def test_names_and_versions(word: str) -> None:
-    assert rule("command:npx -y @corp/*").allows(["npx", "-y", word], no_links)
-
-
-UVX_ESCAPES = [
-    *("corp-x @ https://evil/x", "corp-x@git+https://evil/x", "corp-x@https://evil"),
-    "corp-x @evil",
-    *("corp-x;python_version>'3'", "corp-/../evil", "corp-x.whl", "corp-x.tar.gz", "corp-x.py"),
-    *("corp-x@./evil", "corp-x -i https://evil", "corp-x[a]@file:///x", "corp-x==1 ; x"),
-]
-
-
-@pytest.mark.parametrize("word", UVX_ESCAPES)
-def test_a_wildcard_behind_uvx_stands_for_a_name_and_a_version(word: str) -> None:
-    """F-SAFE-6, F-MANY-9"""
-    for before, behind in (
-        (["uvx"], []),
-        (["uvx", "--from"], ["corp-server"]),
-        (["uv", "tool", "run", "--from"], ["corp-server"]),
-        (["uv", "run", "--with"], ["corp-server"]),
-        (["pipx", "run"], []),
-    ):
-        allowed = rule(f"command:{' '.join([*before, 'corp-*', *behind])}")
-        assert not allowed.allows([*before, word, *behind], no_links), str(allowed)
-        assert allowed.allows([*before, "corp-x[cli]>=1.0,<2", *behind], no_links), str(allowed)
-    assert not rule("command:uvx --from=corp-* x").allows(["uvx", f"--from={word}", "x"], no_links)
 
 
 def test_a_wildcard_behind_a_runner_is_never_an_option_or_a_path() -> None:
@@ -227,29 +154,6 @@ def test_a_text_for_a_shell_says_only_what_the_rule_says() -> None:
     assert rule("command:bash -c *").allows(["bash", "-c", "any; thing"], no_links)
 
 
-SAME_REGISTRY = [
-    *(["npx", "-y", "@sketchy/x"], ["pnpm", "dlx", "@sketchy/x"]),
-    ["pnpm", "-s", "dlx", "@sketchy/x"],
-    *(["yarn", "dlx", "@sketchy/x@1"], ["yarnpkg", "dlx", "-q", "@sketchy/x"]),
-    ["pnpx", "@sketchy/x"],
-    *(["bunx", "@sketchy/x"], ["bun", "x", "--bun", "@sketchy/x"], ["bunx.exe", "@sketchy/x"]),
-    *(["deno", "run", "-A", "npm:@sketchy/x@1"], ["deno", "-A", "npm:@sketchy/x"]),
-    *(["npm", "exec", "@sketchy/x"], ["npm", "--prefix", "/tmp", "exec", "@sketchy/x"]),
-    *(["npm", "init", "@sketchy/x"], ["corepack", "pnpm", "dlx", "@sketchy/x"]),
-    *(["npx", "@sketchy/x@https://evil/x"], ["sh", "-c", "yarn dlx @sketchy/x"]),
-]
-
-
-@pytest.mark.parametrize("command", SAME_REGISTRY, ids=" ".join)
-def test_a_denied_package_is_denied_to_every_runner_of_its_registry(command: list[str]) -> None:
-    """F-SAFE-6, F-MANY-9"""
-    for text in ("npx @sketchy/x", "npx -y @sketchy/*", "pnpm dlx @sketchy/*", "bunx @sketchy/x"):
-        assert rule(f"command:{text}").denies(command, no_links), text
-    assert rule("command:npx").denies(command, no_links)
-    assert not rule("command:npx @other/*").denies(command, no_links)
-    assert not rule("command:uvx").denies(command, no_links)
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -269,13 +173,6 @@ def test_a_denied_python_package_is_denied_to_every_runner(command: list[str]) -
     assert not rule("command:npx").denies(command, no_links)
 
 
-def test_a_rule_about_one_runner_alone_denies_no_other() -> None:
-    assert not rule("command:bunx").denies(["npx", "x"], no_links)
-    assert not rule("command:uvx").denies(["uv", "run", "server.py"], no_links)
-    assert not rule("command:npx").denies(["deno", "run", "server.ts"], no_links)
-    assert not rule("command:npx").denies(["npm", "run", "server"], no_links)
-
-
 def test_where_the_words_of_a_runner_go_on() -> None:
     assert list(runners_in(["pnpm", "-s", "dlx", "x"])) == [("pnpx", 3), ("npx", 3)]
     assert list(runners_in(["node", "x"])) == []
@@ -283,8 +180,3 @@ def test_where_the_words_of_a_runner_go_on() -> None:
     assert package_words(["npx", "-y", "@corp/*", "*"]) == range(1, 3)
     assert package_words(["npx", "-y"]) == range(1, 2)
     assert package_words(["node", "*"]) == range(0)
-
-
-def test_the_name_of_a_program() -> None:
-    assert base_name(r"C:\node\NPX.CMD") == "npx"
-    assert base_name("/usr/lib/npm/bin/npx-cli.js") == "npx"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from time import process_time
 
 import pytest
 
@@ -109,37 +108,6 @@ def test_a_link_out_of_an_allowed_folder() -> None:
     assert not rule.allows(["/opt/mcp/../../tmp/evil"], no_links)
 
 
-DENIED = [
-    *(["npx", "-y", "@sketchy/x"], ["npx", "@sketchy/x"], ["npx", "--yes", "@Sketchy/X@latest"]),
-    *(["/usr/bin/npx", "-y", "@sketchy/x"], ["./npx", "-q", "@sketchy/x", "more", "words"]),
-    *(["NPX.CMD", "-y", "@sketchy/x"], [r"C:\node\npx.exe", "@sketchy/x"]),
-    *(["npx", "-p", "@sketchy/x", "x"], ["npx", "--package=@sketchy/x", "x"]),
-    *(["npx", "-p@sketchy/x", "x"], ["npx", "a@npm:@sketchy/x"]),
-    *(["env", "-i", "npx", "@sketchy/x"], ["sudo", "-u", "me", "npx", "@sketchy/x"]),
-    *(["sh", "-c", "npx @sketchy/x"], ["bash", "-lc", "true && exec npx -y @sketchy/x"]),
-    *(["cmd", "/c", "npx", "@sketchy/x"], ["cmd.exe", "/d", "/c", "npx @sketchy/x"]),
-    *(["sh", "-c", "X=px; n$X @sketchy/x"], ["sh", "-c", "npx $(echo @sketchy/x)"]),
-    *(["npm", "exec", "--yes", "--", "@sketchy/x"], ["npm", "x", "@sketchy/x"]),
-    ["node", "/usr/lib/node_modules/npm/bin/npx-cli.js", "-y", "@sketchy/x"],
-    ["python", "-c", "import os; os.system('npx @sketchy/x')"],
-    ["sh", "-c", '"$0" @sketchy/x', "npx"],
-]
-
-
-@pytest.mark.parametrize("command", DENIED, ids=" ".join)
-def test_a_denied_command_cannot_be_hidden(command: list[str]) -> None:
-    """F-MANY-9: other flags, paths, wrappers, shells, versions and aliases are the same command."""
-    for text in ("command:npx * @sketchy/*", "command:npx -y @sketchy/*", "command:npx @sketchy/x"):
-        rule = read_rule(text)
-        assert isinstance(rule, CommandRule)
-        assert rule.denies(command, no_links), text
-
-
-def test_a_link_does_not_hide_a_denied_program() -> None:
-    rule = CommandRule(("npx", "@sketchy/*"))
-    assert rule.denies(["good", "@sketchy/x"], lambda program: ["/bin/good", "/bin/npx"])
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -152,16 +120,6 @@ def test_a_link_does_not_hide_a_denied_program() -> None:
 def test_another_command_is_not_denied(command: list[str]) -> None:
     rule = CommandRule(("npx", "*", "@sketchy/*"))
     assert not rule.denies(command, no_links)
-
-
-def test_an_exact_rule_denies_exactly() -> None:
-    """F-MANY-9: as Claude Code, whose rule is the whole argument list, order and all."""
-    rule = CommandRule(("npx", "-y", "server"), exact=True)
-    assert rule.denies(["npx", "--yes", "server"], no_links)
-    assert rule.denies(["env", "/bin/npx", "-y", "server"], no_links)
-    assert not rule.denies(["npx", "server"], no_links)
-    assert not rule.denies(["npx", "-y", "server", "--more"], no_links)
-    assert not rule.denies(["npx", "server", "-y"], no_links)
 
 
 URLS = [
@@ -227,19 +185,3 @@ def test_the_parts_of_a_url(text: str, url: str, allowed: bool, denied: bool) ->
     found = canonical_url(url)
     assert rule.matches(found, generous=False) is allowed
     assert rule.matches(found, generous=True) is denied
-
-
-def test_names() -> None:
-    assert NameRule("git*").matches("github", generous=False)
-    assert not NameRule("Evil").matches("evil", generous=False)
-    assert NameRule("Evil").matches("eVIL", generous=True)
-    assert NameRule("evil").matches("ｅvil ", generous=True)
-    assert NameRule("ab*ba").matches("abba", generous=False)
-    assert not NameRule("ab*ba").matches("aba", generous=False)
-
-
-def test_wildcards_cost_no_more_than_their_text() -> None:
-    rule = NameRule("*a" * 200 + "b")
-    start = process_time()
-    assert not rule.matches("a" * 5000, generous=True)
-    assert process_time() - start < 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +29,6 @@ from tests.entries.bundles.making import (
 )
 
 MANIFEST = Entry("manifest.json", b"{}")
-DESCRIBED = Entry("manifest.json", b"{}", flags=0x8)  # behind it are its checksum and sizes
 ZEROS = bytes(64 * 1024 * 1024)
 ZIP64 = b"PK\6\7" + bytes(16)
 
@@ -120,42 +118,6 @@ def test_a_hostile_archive_is_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        zipped([MANIFEST], comment=b"made by hand"),
-        *(zipped([DESCRIBED], before_directory=bytes(size)) for size in (12, 16, 20, 24)),
-        zipped([MANIFEST]) + b"MCPB_SIG_V1" + bytes(99) + b"MCPB_SIG_END",
-        zipped([MANIFEST, Entry("dir/", mode=FOLDER, method=0), Entry("dir/a", b"x")]),
-        zipped([MANIFEST, Entry("umlaut \u00fc/\u4e2d.txt", b"x"), Entry(".hidden", b"")]),
-    ],
-)
-def test_a_harmless_archive_is_read(content: bytes) -> None:
-    """F-MANY-18: a comment, a signature, folders, names of all languages, sizes behind a file."""
-    assert Archive(content).manifest() == b"{}"
-
-
-def test_an_archive_that_was_written_as_a_stream(tmp_path: Path) -> None:
-    """F-MANY-18: sizes behind the files, as some packers write them."""
-
-    class Stream:
-        def __init__(self) -> None:
-            self.content = b""
-
-        def write(self, data: bytes) -> int:
-            self.content += data
-            return len(data)
-
-        def flush(self) -> None:
-            pass
-
-    stream = Stream()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as writer:  # type: ignore[call-overload]
-        writer.writestr("manifest.json", "{}")
-        writer.writestr("a/b", "x" * 1000)
-    assert Archive(stream.content).names == {"manifest.json", "a/b"}
-
-
-@pytest.mark.parametrize(
     ("content", "reason"),
     [
         (zipped([Entry("other.json", b"{}")]), "has no manifest.json at its top"),
@@ -168,11 +130,6 @@ def test_a_manifest_that_cannot_be_read(content: bytes, reason: str) -> None:
     """F-MANY-18"""
     with pytest.raises(EntryError, match=reason):
         Archive(content).manifest()
-
-
-def test_a_bundle_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(EntryError, match="cannot be read: No such file"):
-        read_archive(str(tmp_path / "x.mcpb"))
 
 
 @pytest.fixture
@@ -298,26 +255,6 @@ def test_damaged_content_leaves_nothing(state: Path) -> None:
     with pytest.raises(EntryError, match="damaged"):
         bundle.unpack()
     assert os.listdir(state / "state" / "mcpclient" / "bundles") == []
-
-
-def test_many_unpack_at_once(state: Path) -> None:
-    """F-MANY-18: the first one counts, and none fails."""
-    bundle = bundle_at(write_bundle(state / "x.mcpb", None, Entry("big", b"x" * 5_000_000)))
-    failures: list[BaseException] = []
-
-    def unpack() -> None:
-        try:
-            bundle.unpack()
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=unpack) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert os.listdir(Path(bundle.folder).parent) == [bundle.sha256]
 
 
 def test_what_a_killed_process_left_is_removed(state: Path) -> None:

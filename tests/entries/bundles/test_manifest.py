@@ -130,15 +130,6 @@ def test_a_mistake_names_its_field(described: Any, message: str, opened: Any) ->
     assert str(caught.value).startswith("manifest.json: ")
 
 
-def test_the_folders_of_the_format(opened: Any, tmp_path: Path) -> None:
-    """F-MANY-18"""
-    words = ["${HOME}", "${DESKTOP}", "${DOCUMENTS}", "${DOWNLOADS}", "a${/}b${pathSeparator}c"]
-    entry = opened(manifest(server=python_server(*words)))
-    home = tmp_path / "home"
-    folders = [str(home), *(str(home / each) for each in ("Desktop", "Documents", "Downloads"))]
-    assert entry.raw["args"][1:] == [*folders, f"a{os.sep}b{os.sep}c"]
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -156,29 +147,6 @@ def test_a_bundle_learns_nothing_by_a_variable(text: str, opened: Any) -> None:
         entry = opened(manifest(server=server, user_config=options), **config)
         for written in (entry.raw["args"][1], entry.raw["env"]["A"]):
             assert "SECRET" not in expanded(entry, written).replace("AWS_SECRET", "")
-
-
-def test_unknown_variables_stay_as_they_are(opened: Any) -> None:
-    entry = opened(manifest(server=python_server("${A} {file:b}")))
-    assert expanded(entry, entry.raw["args"][1]) == "${A} {file:b}"
-
-
-def test_the_file_that_is_started_is_absolute(opened: Any) -> None:
-    """F-MANY-18: relative names, in words of their own, begin in the bundle."""
-    server = {
-        "type": "binary",
-        "entry_point": "bin/run",
-        "mcp_config": {"command": "bin/run", "args": ["./bin/c.json", "--x=bin/c.json", "bin"]},
-    }
-    entry = opened(manifest(server=server), Entry("bin/run", b"#!"), Entry("bin/c.json", b"{}"))
-    inside = f"{folder_of(entry)}/bin".replace(os.sep, "/")
-    command, *args = [
-        each.replace(os.sep, "/") for each in [entry.raw["command"], *entry.raw["args"]]
-    ]
-    assert command == f"{inside}/run"
-    assert args == [f"{inside}/c.json", "--x=bin/c.json", "bin"]
-    assert entry.bundle is not None
-    assert entry.bundle.program == "bin/run"
 
 
 def test_windows_has_another_ending(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,14 +176,6 @@ def test_a_server_for_uv_needs_no_command(opened: Any) -> None:
     ]
     assert entry.bundle is not None
     assert entry.bundle.writable
-
-
-def test_python_has_two_names(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-18: the one that is installed is started."""
-    monkeypatch.setattr("shutil.which", lambda name: name if name == "python" else None)
-    assert opened().raw["command"] == "python"
-    monkeypatch.setattr("shutil.which", lambda name: None)
-    assert opened().raw["command"] == "python3"
 
 
 OPTIONS = {
@@ -315,18 +275,6 @@ def test_a_bundle_that_was_replaced_is_another_one(opened: Any) -> None:
     assert "mcpclient add --replace" in caught.value.hint
 
 
-def test_answers_are_kept_for_one_entry_of_one_file(tmp_path: Path, opened: Any) -> None:
-    """F-MANY-18: nothing else can read a secret that was given to a bundle."""
-    path = write_bundle(tmp_path / "y.mcpb", manifest(server=USING, user_config=OPTIONS))
-
-    def kept(source: str = "a.json", name: str = "s", **more: Any) -> str:
-        return open_entry({"bundle": path, **more}, source, "", name).inputs[0].kept
-
-    names = [kept(), kept("b.json"), kept(name="t"), kept(env={"NODE_OPTIONS": "-r evil"})]
-    write_bundle(tmp_path / "y.mcpb", manifest(server=USING, user_config=OPTIONS, version="2"))
-    assert len({*names, kept()}) == 5
-
-
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: (
@@ -334,7 +282,6 @@ JSON = st.recursive(
     ),
     max_leaves=6,
 )
-KEYS = ("manifest_version", "dxt_version", "name", "server", "compatibility", "user_config")
 
 
 def changed(described: Any, path: list[Any], value: Any) -> Any:

@@ -95,33 +95,6 @@ async def test_a_bundle_that_is_denied_is_not_even_unpacked(folder: Path) -> Non
     assert not list(folder.parent.rglob("bundles"))
 
 
-async def test_a_bundle_in_a_project_waits_for_its_user(folder: Path) -> None:
-    """F-MANY-18: its content is part of what is agreed to; another content asks again."""
-    described = manifest(server=python_server(command=sys.executable))
-    write_bundle(folder / "x.mcpb", described)
-    entries = {"mcpServers": {"x": {"bundle": "x.mcpb"}}}
-    (folder / ".mcp.json").write_text(json.dumps(entries))
-    asked: list[str] = []
-
-    def agree(server: mcpclient.ServerConfig) -> bool:
-        assert server.sheet is not None
-        asked.append(dict(server.sheet.rows)["sha256"])
-        return True
-
-    def state(**options: Any) -> str:
-        return mcpclient.load_config(**options).servers["x"].state
-
-    assert state() == "needs_approval"
-    assert not list(folder.parent.rglob("bundles"))
-    for _ in range(2):
-        assert state(approvals=mcpclient.Approvals(agree)) == "ready"
-        assert state() == "ready"  # also now that it is unpacked
-    write_bundle(folder / "x.mcpb", {**described, "version": "2.0.0"})
-    assert state() == "needs_approval"
-    assert state(approvals=mcpclient.Approvals(agree)) == "ready"
-    assert len(asked) == len(set(asked)) == 2
-
-
 def test_a_bundle_that_changed_since_it_was_named(folder: Path) -> None:
     """F-MANY-18: the caller has named the earlier one, until it is loaded again."""
     described = manifest(server=python_server(command=sys.executable))

@@ -283,29 +283,6 @@ def test_what_is_left_out_is_told() -> None:
     assert given.entry["args"][4:] == ["--allowed", "/srv", "true", "false", "serve"]
 
 
-def test_which_way_to_the_server_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-18: the first package that can be started, then a remote server."""
-    http = {"type": "streamable-http", "url": "http://localhost:1/mcp"}
-    document = server(
-        package("npm", "a-server", transport=http),
-        package("pypi", "a-server"),
-        package("oci", "maker/a-server"),
-        remotes=[{"type": "sse", "url": "https://maker.example/"}],
-    )
-
-    def found(*programs: str, kind: str | None = None) -> str:
-        monkeypatch.setattr("shutil.which", lambda name: name if name in programs else None)
-        entry = find_entry(document, "/", {}, kind).entry
-        return str(entry.get("command") or entry["url"])
-
-    assert found("npx", "docker", "uvx") == "uvx"
-    assert found("npx", "docker") == "docker"
-    assert found("npx") == "https://maker.example/"
-    assert found(kind="pypi") == "uvx"
-    with pytest.raises(EntryError, match="there are: pypi, oci, remote"):
-        find_entry(document, "/", {}, "npm")
-
-
 def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
     """F-MANY-18: nothing is fetched, and its digest is that of the file."""
     url = "https://maker.example/releases/a.mcpb"

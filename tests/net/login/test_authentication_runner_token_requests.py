@@ -28,8 +28,6 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.tokens import TokenSet
 from mcpclient.client.client import Client
 from mcpclient.errors import McpError
-from mcpclient.net.futures import settled
-from mcpclient.net.login.authentication import authorizer_for
 from mcpclient.net.login.logins import TwoStepLogin
 from mcpclient.net.login.storage import FileStore
 
@@ -173,27 +171,6 @@ def test_a_refresh_is_stored_after_connecting_took_too_long(server: Rotating) ->
     asyncio.run(main())
     if server.arrived.is_set():  # on a machine that took its time, nothing was on its way
         assert server.stored_refresh_token() == "refresh-1"
-
-
-def test_a_refresh_is_stored_after_its_loop_was_closed(server: Rotating) -> None:
-    """F-AUTH-5: by whoever cancels nothing before."""
-    loop = asyncio.new_event_loop()
-    runner = authorizer_for(server.auth(), server.url)
-    request = runner.request("POST", server.url)
-
-    async def wait() -> None:
-        task = loop.create_task(settled(request.headers()))
-        await loop.run_in_executor(None, server.arrived.wait, 10)
-        for each in {task, *asyncio.all_tasks()}:
-            each._log_destroy_pending = False  # type: ignore[attr-defined]
-
-    loop.run_until_complete(wait())
-    loop.run_until_complete(loop.shutdown_default_executor())
-    loop.close()
-    for thread in threading.enumerate():
-        if thread.name == "mcpclient-shielded":
-            thread.join(10)
-    assert server.stored_refresh_token() == "refresh-1"
 
 
 PROGRAM = """

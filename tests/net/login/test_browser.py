@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import stat
 import sys
-import threading
 import webbrowser
 from pathlib import Path
 
 import pytest
 
-from mcpclient.net.login import browser
 from mcpclient.net.login.browser import has_browser, open_browser
 
 URL = "https://auth.example/authorize?a=b"
@@ -38,20 +36,6 @@ def test_whether_there_is_a_browser(environ: dict[str, str], platform: str, expe
 @pytest.fixture(autouse=True)
 def _a_browser_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BROWSER", "something")
-
-
-@pytest.mark.parametrize("works", [True, False])
-def test_the_page_is_opened(monkeypatch: pytest.MonkeyPatch, works: bool) -> None:
-    """F-AUTH-8"""
-    opened: list[str] = []
-
-    def opening(url: str) -> bool:
-        opened.append(url)
-        return works
-
-    monkeypatch.setattr(webbrowser, "open", opening)
-    assert asyncio.run(open_browser(URL)) is works
-    assert opened == [URL]
 
 
 def test_a_secret_address_is_in_a_file_and_in_no_argument(
@@ -92,28 +76,3 @@ def test_a_desktop_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(webbrowser, "open", failing)
     assert not asyncio.run(open_browser(URL))
-
-
-def test_a_browser_that_blocks_is_taken_for_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-8: some come back only when their window is closed."""
-    closed = threading.Event()
-    monkeypatch.setattr(webbrowser, "open", lambda _: closed.wait(30))
-    monkeypatch.setattr(browser, "_MAX_START", 0.001)
-    assert asyncio.run(open_browser(URL))
-    closed.set()
-
-
-async def test_a_browser_that_comes_back_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-8"""
-    closed, over = threading.Event(), threading.Event()
-
-    def slow(url: str) -> bool:
-        closed.wait(30)
-        over.set()
-        return False
-
-    monkeypatch.setattr(webbrowser, "open", slow)
-    monkeypatch.setattr(browser, "_MAX_START", 0.001)
-    assert await open_browser(URL)
-    closed.set()
-    await asyncio.get_running_loop().run_in_executor(None, over.wait)

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mcpclient.auth.effects import Authorize, Callback, ShowDeviceCode
-from mcpclient.errors import AuthError, AuthorizationRequired
+from mcpclient.errors import AuthorizationRequired
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
 from mcpclient.net.login.storage import MemoryStore
 from mcpclient.net.login.terminal import Terminal
@@ -101,39 +101,6 @@ def test_a_browser_comes_back() -> None:
     assert "paste" not in terminal.said[0]
 
 
-@pytest.mark.parametrize("works", [True, False])
-async def test_a_browser_is_back_before_its_opener_returns(works: bool) -> None:
-    """F-AUTH-8: the answer counts, and an opener that hangs holds nothing up."""
-    browser = ScriptedBrowser(comes_back="code=c&state=s")
-
-    async def opener(url: str) -> bool:
-        await browser(url)
-        await asyncio.shield(browser._tasks[0])
-        if works:
-            await asyncio.get_running_loop().create_future()
-        return False
-
-    login = BrowserLogin(
-        MemoryStore(), open_browser=opener, terminal=ScriptedTerminal(interactive=False)
-    )
-    browser.redirect_uri = await login.open_redirect(None, ())
-    callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
-    await asyncio.gather(*browser._tasks)
-    assert callback == Callback("c", "s")
-    assert b"You are logged in" in browser.pages[0]
-
-
-async def test_an_opener_that_fails_is_told_of() -> None:
-    """F-AUTH-8"""
-
-    async def opener(url: str) -> bool:
-        raise OSError("no desktop")
-
-    login = BrowserLogin(MemoryStore(), open_browser=opener, terminal=ScriptedTerminal())
-    with pytest.raises(OSError, match="no desktop"):
-        await login.authorize(Authorize(PAGE, "s", "https://app.example/callback"))
-
-
 def test_a_pasted_address_without_a_browser() -> None:
     """F-AUTH-8: over SSH."""
     browser = ScriptedBrowser(works=False)
@@ -163,25 +130,12 @@ def test_neither_browser_nor_terminal() -> None:
     assert log_in(ScriptedBrowser(works=False)) is None
 
 
-def test_a_user_who_takes_too_long() -> None:
-    """F-AUTH-8"""
-    assert log_in(ScriptedBrowser(), timeout=0.01) is None
-
-
 def test_a_redirect_to_somewhere_else() -> None:
     """F-AUTH-8: nobody listens; with a terminal the address may be pasted."""
     elsewhere = "https://app.example/callback"
     assert log_in(ScriptedBrowser(), configured=elsewhere) is None
     terminal = ScriptedTerminal(f"{elsewhere}?code=c&state=s")
     assert log_in(ScriptedBrowser(), terminal, configured=elsewhere) == Callback("c", "s")
-
-
-async def test_a_redirect_to_this_machine() -> None:
-    """F-AUTH-8: the caller's own port."""
-    first = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
-    uri = await first.open_redirect(None, ())
-    with pytest.raises(AuthError, match="cannot listen on"):
-        await first.open_redirect(uri, ())
 
 
 async def test_the_port_of_a_registration_is_used_again() -> None:
@@ -200,38 +154,6 @@ async def test_the_port_of_a_registration_is_used_again() -> None:
     assert await in_own_task(login, (uri,)) != uri
 
 
-async def test_the_listener_ends_with_the_task_that_wanted_it() -> None:
-    """F-AUTH-8: also when no login came of it."""
-    login = BrowserLogin(MemoryStore(), terminal=ScriptedTerminal())
-    uri = await asyncio.ensure_future(login.open_redirect(None, ()))
-    await asyncio.sleep(0)
-    with pytest.raises(OSError, match=r"Connect call failed|refused"):
-        await asyncio.open_connection("127.0.0.1", urlsplit(uri).port)
-    assert not login._listeners
-
-
-async def test_logins_come_one_after_the_other() -> None:
-    """F-AUTH-11: many servers do not open many pages at once."""
-    open_now: list[str] = []
-    order: list[str] = []
-
-    async def browse(url: str) -> bool:
-        assert not open_now
-        open_now.append(url)
-        order.append(url)
-        await asyncio.sleep(0)
-        open_now.clear()
-        return False
-
-    login = BrowserLogin(
-        MemoryStore(), open_browser=browse, terminal=ScriptedTerminal(interactive=False)
-    )
-    await asyncio.gather(
-        *(login.authorize(Authorize(f"https://{n}.example/", "s", "r")) for n in range(3))
-    )
-    assert len(order) == 3
-
-
 @pytest.mark.parametrize("complete", [None, "https://auth.example/device?code=CODE"])
 def test_a_device_code_is_shown(complete: str | None) -> None:
     """F-AUTH-8"""
@@ -242,16 +164,6 @@ def test_a_device_code_is_shown(complete: str | None) -> None:
     assert "https://auth.example/device" in text
     assert "CODE" in text
     assert (complete or "") in text
-
-
-async def test_the_store_is_the_callers() -> None:
-    """F-AUTH-9"""
-    store = MemoryStore()
-    for login in (BrowserLogin(store), TwoStepLogin(store)):
-        await login.save("key", {"a": 1})
-        assert await store.load("key") == await login.load("key") == {"a": 1}
-        async with login.lock("name"):
-            pass
 
 
 def test_the_default_store_is_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:

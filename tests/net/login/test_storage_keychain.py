@@ -137,15 +137,6 @@ async def test_a_keychain_that_refuses(folder: Path) -> None:
         assert "SECRET" not in str(caught.value)
 
 
-def test_a_refusal_repeats_no_command_from_the_pipe() -> None:
-    """F-AUTH-12: `security` quotes a line that it does not understand."""
-    said = b'unknown command: add-generic-password -w "SECRET"'
-    for words, shown in ((["security", "-i"], "exit code 1"), (["security", "x"], "unknown com")):
-        error = storage._refusal(subprocess.CompletedProcess(words, 1, b"", said))
-        assert shown in str(error)
-        assert ("SECRET" in str(error)) is ("-i" not in words)
-
-
 async def test_a_damaged_item_is_none(folder: Path) -> None:
     """F-AUTH-9"""
     store = KeychainStore()

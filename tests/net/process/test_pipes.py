@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +12,6 @@ from typing import IO, NamedTuple
 import pytest
 
 from mcpclient.net.process.pipes import (
-    HIGH_WATER,
     PipeReader,
     PipeWriter,
     ThreadedReader,
@@ -75,32 +73,6 @@ def join_threads() -> None:
 
 
 @Readers
-async def test_a_reader_pushes_what_comes_and_says_once_that_it_ended(
-    make: type[PipeReader],
-) -> None:
-    """F-LIFE-7"""
-    async with reading(make) as (reader, pipe, ends):
-        pipe.writing.write(b"one")
-        await until(lambda: ends.data == b"one", "the first chunk")
-        pipe.writing.write(b"two" * 10_000)
-        pipe.writing.close()
-        await until(lambda: ends.ended == 1, "the end")
-        reader.sweep()
-    assert ends.data == b"one" + b"two" * 10_000 and ends.ended == 1
-
-
-@Readers
-async def test_a_sweep_pushes_what_is_there(make: type[PipeReader]) -> None:
-    """F-LIFE-7: nothing that was written is lost."""
-    async with reading(make) as (reader, pipe, ends):
-        pipe.writing.write(b"a" * 60_000)
-        pipe.writing.close()
-        while not ends.ended:
-            reader.sweep()  # never lets the loop run, yet gets everything
-        assert ends.data == b"a" * 60_000
-
-
-@Readers
 async def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[PipeReader]) -> None:
     """F-BRIDGE-1: and a writer that has gone can be seen meanwhile."""
     async with reading(make) as (reader, pipe, ends):
@@ -134,41 +106,6 @@ async def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
     assert ends.data == b"" and ends.ended == 0
 
 
-@Readers
-async def test_a_reader_may_be_closed_from_its_own_callback(make: type[PipeReader]) -> None:
-    """F-LIFE-5"""
-    readers: list[PipeReader] = []
-
-    class Closing(Ends):
-        def received(self, data: bytes) -> None:
-            super().received(data)
-            readers[0].close()
-
-    pipe, ends = Pipe.open(), Closing()
-    readers.append(make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end))
-    pipe.writing.write(b"x")
-    await until(lambda: ends.data == b"x", "the chunk")
-    pipe.writing.close()
-    await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
-    assert ends.ended == 0
-
-
-@Readers
-def test_a_reader_survives_its_loop(make: type[PipeReader]) -> None:
-    """F-LIFE-5: closing it afterwards neither fails nor warns."""
-    pipe, ends = Pipe.open(), Ends()
-
-    async def main() -> PipeReader:
-        return make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
-
-    reader = asyncio.run(main())
-    pipe.writing.write(b"late")
-    reader.close()
-    pipe.writing.close()
-    join_threads()
-    assert pipe.reading.closed and ends.data == b""
-
-
 def test_a_read_that_fails_is_the_end() -> None:
     """F-LIFE-7: here, a descriptor that cannot be read at all."""
     reading, writing = os.pipe()
@@ -180,26 +117,6 @@ def test_a_read_that_fails_is_the_end() -> None:
     with open(reading, "rb", buffering=0), open(writing, "wb", buffering=0) as pipe:
         asyncio.run(main())
     assert ends.ended == 1
-
-
-async def test_a_threads_reader_does_not_run_far_ahead_of_the_loop() -> None:
-    """F-STD-4: a flood is held back in the pipe, not in memory."""
-    pipe, ends = Pipe.open(), Ends()
-    total = 4 << 20
-
-    def flood() -> None:
-        with pipe.writing:
-            for _ in range(total >> 16):
-                pipe.writing.write(b"f" * 65536)
-
-    ThreadedReader(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
-    writer = threading.Thread(target=flood)
-    writer.start()
-    writer.join(0.05)  # blocks the loop meanwhile
-    assert writer.is_alive()
-    await until(lambda: ends.ended == 1, "the end")
-    writer.join()
-    assert len(ends.data) == total
 
 
 # Writers.
@@ -237,73 +154,6 @@ async def test_a_writer_sends_in_order_and_closes_after_the_last_byte(
     assert ends.changes == [True, False] and not ends.broken
 
 
-@Writers
-async def test_a_writer_pauses_above_the_high_water_mark(make: type[PipeWriter]) -> None:
-    """F-STD-5"""
-    pipe, ends = Pipe.open(), Ends()
-    writer = writer_of(make, pipe, ends)
-    writer.write(b"x" * HIGH_WATER)
-    assert ends.changes == []
-    writer.write(b"y" * 2 * HIGH_WATER)
-    writer.write(b"z" * 2 * HIGH_WATER)
-    assert ends.changes == [True]
-    reading = asyncio.ensure_future(read_all(pipe))
-    await until(lambda: ends.changes == [True, False], "the buffer to empty")
-    writer.finish()
-    assert len(await reading) == 5 * HIGH_WATER
-    await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
-
-
-@Writers
-async def test_a_pipe_nobody_reads_any_more_is_broken_once(make: type[PipeWriter]) -> None:
-    """F-STD-5"""
-    pipe, ends = Pipe.open(), Ends()
-    writer = writer_of(make, pipe, ends)
-    writer.write(b"x" * 3 * HIGH_WATER)  # does not fit, so some of it waits
-    pipe.reading.close()
-    await until(lambda: ends.broken == 1, "the news")
-    writer.write(b"y")
-    writer.close()
-    assert pipe.writing.closed
-
-    other = Pipe.open()
-    other.reading.close()
-    writer = writer_of(make, other, ends)
-    writer.write(b"x")
-    await until(lambda: ends.broken == 2, "the news about the other")
-
-
-@Writers
-async def test_a_closed_writer_drops_what_waits(make: type[PipeWriter]) -> None:
-    """F-LIFE-6: no reader is needed to get rid of it."""
-    pipe, ends = Pipe.open(), Ends()
-    writer = writer_of(make, pipe, ends)
-    writer.write(b"x" * 3 * HIGH_WATER)
-    writer.close()
-    writer.close()
-    pipe.reading.close()
-    await until(lambda: pipe.writing.closed, "the writer gives the pipe back")
-    await asyncio.sleep(0)
-    assert not ends.broken
-
-
-@Writers
-def test_a_writer_survives_its_loop(make: type[PipeWriter]) -> None:
-    """F-LIFE-5"""
-    pipe, ends = Pipe.open(), Ends()
-
-    async def main() -> PipeWriter:
-        writer = writer_of(make, pipe, ends)
-        writer.write(b"x" * 3 * HIGH_WATER)
-        return writer
-
-    writer = asyncio.run(main())
-    writer.close()
-    pipe.reading.close()
-    join_threads()
-    assert pipe.writing.closed and not ends.broken
-
-
 def test_a_writing_thread_ends_with_its_loop() -> None:
     """F-LIFE-5: even if nobody closes it."""
     pipe, ends = Pipe.open(), Ends()
@@ -317,22 +167,6 @@ def test_a_writing_thread_ends_with_its_loop() -> None:
     join_threads()
     assert pipe.writing.closed
     pipe.reading.close()
-
-
-async def test_a_writer_tells_whether_the_other_side_has_read() -> None:
-    """F-API-27: on Linux; nobody can know of a pipe that is closed, or elsewhere."""
-    pipe, ends = Pipe.open(), Ends()
-    writer = writer_of(PipeWriter, pipe, ends)
-    with pipe.reading:
-        assert not writer.has_unread
-        writer.write(b"x" * 300)
-        for left in (299, 1):
-            assert writer.has_unread == (sys.platform == "linux")
-            pipe.reading.read(left)
-        assert not writer.has_unread
-        writer.write(b"y")
-        writer.close()
-        assert not writer.has_unread
 
 
 async def test_a_pipe_that_cannot_be_asked_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,11 +240,3 @@ async def test_a_websocket_asks_again_too(tmp_path: Path) -> None:
                 pass
     assert "Authorization: Bearer 1\r\n" in requests[0]
     assert "Authorization: Bearer 2\r\n" in requests[1]
-
-
-def test_the_blocking_twin_takes_one(tmp_path: Path) -> None:
-    """F-HTTP-15: it is not a function to be moved to a worker."""
-    from mcpclient.sync.handlers import with_workers
-
-    made = counting(tmp_path)
-    assert with_workers({"headers": made})["headers"] is made

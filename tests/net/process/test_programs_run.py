@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from mcpclient import ConnectFailed, UsageError
+from mcpclient import UsageError
 from mcpclient.net.process.programs import output_of, run_program
 from tests.net.process_helpers import is_alive, wait_until
 
@@ -77,9 +77,3 @@ def test_what_it_leaves_running_is_ended() -> None:
     code, pid = read(f"import subprocess; print(subprocess.Popen({left!r}, {quiet}).pid)")
     assert code == 0
     wait_until(lambda: not is_alive(int(pid)), "it is ended")
-
-
-def test_a_folder_that_is_not_there() -> None:
-    """F-SAFE-1"""
-    with pytest.raises(ConnectFailed, match="does not exist"):
-        asyncio.run(output_of(PYTHON, {}, "no-such-folder", limit=1, seconds=1))

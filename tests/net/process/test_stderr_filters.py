@@ -93,17 +93,3 @@ async def test_a_traceback_is_shown_unless_it_is_about_the_method(
     tee.write(b"")
     held.decide(is_unknown=True)
     assert lines == ["ready", *shown]
-
-
-@pytest.mark.virtual_time
-async def test_what_a_second_start_repeats_is_not_shown_before() -> None:
-    """F-STD-7: a server that ended over the probe writes the same again."""
-    lines: list[str] = []
-    held = ProbeFilter(lines.append, "server/discover")
-    tee = StderrTee(held)
-    tee.write(b"ready\nno database")
-    tee.write(b"")
-    held.restarted()
-    held.decide(is_unknown=True)
-    await asyncio.sleep(10)
-    assert lines == [] and tee.tail() == "ready\nno database"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import signal
 import subprocess
 from collections.abc import Callable, Coroutine
@@ -82,25 +81,6 @@ def stop(
     return group.events
 
 
-def test_a_server_that_ignores_everything_takes_the_whole_ladder(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """F-STD-3 F-LIFE-6: 0.5 s, 2.5 s, then SIGKILL, and an end even if that does not work."""
-    caplog.set_level(logging.WARNING)
-    assert stop(ScriptedGroup()) == [
-        (0.0, "close input"),
-        (0.5, "terminate"),
-        (3.0, "kill"),
-        (4.0, "gone"),
-    ]
-    assert "4711" in caplog.text
-
-
-def test_a_server_that_ends_with_its_input_is_not_signalled() -> None:
-    """F-STD-3: each wait ends as soon as nothing is left."""
-    assert stop(ScriptedGroup("close input")) == [(0.0, "close input"), (0.1, "gone")]
-
-
 def test_the_waits_are_configurable_and_sigint_may_come_first() -> None:
     """F-STD-3"""
     ladder = StopLadder(interrupt=1.0, close_input=2.0, terminate=3.0, kill=4.0)
@@ -111,22 +91,6 @@ def test_the_waits_are_configurable_and_sigint_may_come_first() -> None:
         (6.0, "kill"),
         (6.1, "gone"),
     ]
-
-
-def test_what_a_leader_leaves_behind_is_terminated_and_then_killed() -> None:
-    """F-STD-2"""
-    group = ScriptedGroup()
-
-    async def script(stopping: Stopping) -> None:
-        await asyncio.sleep(7)
-        stopping.leader_ended()
-        stopping.begin()  # a stop on the way starts nothing anew
-        await asyncio.sleep(2.6)
-        group.empty = True
-
-    events = stop(group, script=script)
-    assert events[:-1] == [(7.0, "terminate"), (9.5, "kill")]
-    assert 9.6 <= events[-1][0] <= 9.75 and events[-1][1] == "gone"
 
 
 def test_a_leader_that_ends_on_the_way_cuts_the_waits_short() -> None:

@@ -224,33 +224,6 @@ def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it(
     assert killed == [42] and group.disowned
 
 
-def test_all_are_silenced_before_the_first_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-LIFE-5: a loop that still runs must not report one end while the others are awaited."""
-    seen: list[list[bool]] = []
-
-    def kill(words: Sequence[str], **_: object) -> None:
-        seen.append([group.silenced for group in groups])
-
-    groups: list[WindowsTree] = []
-    monkeypatch.setattr(stopping, "_live", set())
-    monkeypatch.setattr(subprocess, "run", kill)
-    for _ in range(2):
-        groups.append(WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess())))
-    stopping._kill_all()
-    assert seen == [[True, True], [True, True]]
-
-
-def test_the_tree_kill_runs_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-STD-6"""
-    runs: list[dict[str, object]] = []
-    monkeypatch.setattr(subprocess, "run", lambda command, **options: runs.append(options))
-    process = FakeProcess()
-    group = WindowsTree(cast("subprocess.Popen[bytes]", process))
-    group.kill()
-    group.forget()
-    assert runs[0]["creationflags"] == 0x08000000 and runs[0]["timeout"]
-
-
 @pytest.mark.needs_posix
 def test_each_platform_has_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-6"""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.schema import NotChecked, Schema, SchemaError, SchemaLimits, compile_schema
-from mcpclient.protocol.schema.values import Budget, Stopped
 
 SMALL = SchemaLimits(validation_steps=2_000)
 
@@ -29,18 +25,6 @@ def nested(depth: int) -> list[Any]:
     for _ in range(depth):
         value = [value]
     return value
-
-
-def doubling(keyword: str) -> dict[str, Any]:
-    steps = {f"s{n}": {keyword: [{"$ref": f"#/$defs/s{n + 1}"}] * 2} for n in range(60)}
-    return {"$ref": "#/$defs/s0", "$defs": {**steps, "s60": keyword == "allOf"}}
-
-
-@pytest.mark.parametrize("keyword", ["allOf", "anyOf"])
-def test_exponential_combinations_are_given_up(keyword: str) -> None:
-    """F-API-17: 2 to the 60 applications are not made; the message does not grow either."""
-    schema = compile_schema(doubling(keyword), limits=SMALL)
-    assert "too many steps" in given_up(schema, 1)
 
 
 COSTLY: list[tuple[dict[str, Any], Any]] = [
@@ -92,69 +76,11 @@ def test_a_step_costs_by_size(schema: dict[str, Any], value: object) -> None:
     assert "too many steps" in given_up(many, [value] * 60)
 
 
-def ticking(seconds: float) -> Callable[[], float]:
-    """Return a clock that goes on by so much whenever somebody looks at it."""
-    times = itertools.count()
-    return lambda: next(times) * seconds
-
-
-def test_the_time_is_limited() -> None:
-    """F-API-17: whatever the schema is made of, and however slow the machine: by a clock."""
-    schema = compile_schema({"items": {"type": "integer"}}, clock=ticking(0.05))
-    assert schema.validate([1] * 100) == []
-    assert given_up(schema, [1] * 10_000) == "it takes longer than 0.2 s"
-    patient = SchemaLimits(seconds=60)
-    schema = compile_schema({"items": {"type": "integer"}}, limits=patient, clock=ticking(0.05))
-    assert schema.validate([1] * 10_000) == []
-
-
 def test_what_cannot_be_interrupted_is_not_begun() -> None:
     """F-API-17: where the steps ahead would take longer than there is time."""
     schema = compile_schema({"uniqueItems": True}, clock=lambda: 0.0)
     assert schema.validate(list(range(1_000))) == []
     assert given_up(schema, [0] * 300_000) == "it takes longer than 0.2 s"
-
-
-def test_the_clock_is_looked_at_seldom() -> None:
-    """F-API-17: and a validation without a clock has its steps only."""
-    looks = itertools.count()
-    schema = compile_schema({"items": True}, clock=lambda: next(looks) * 0.0)
-    before = next(looks)
-    assert schema.validate([0] * 10_000) == []
-    assert next(looks) - before < 30
-    assert compile_schema({"items": True}).validate([0] * 100_000) == []
-
-
-COSTLY_TO_COMPILE: list[dict[str, Any]] = [
-    {"enum": [[number] for number in range(3_000)]},
-    {"const": [0] * 3_000},
-    {"required": ["a"] * 30_000},
-    {"allOf": [{"properties": {"a": True}}] * 1_000},
-    {"properties": {str(number): {} for number in range(3_000)}},
-    {"pattern": "a" * 3_000},
-    {"allOf": [{"$ref": "#/default" + "/x" * 300}] * 30, "default": {}},
-]
-
-
-@pytest.mark.parametrize("schema", COSTLY_TO_COMPILE, ids=[str(s)[:20] for s in COSTLY_TO_COMPILE])
-def test_making_a_schema_ready_is_limited(schema: dict[str, Any]) -> None:
-    """F-API-17: it holds the event loop as much as a validation does."""
-    value: dict[str, Any] = {}
-    for _ in range(300):
-        value = {"x": value}
-    schema = {**schema, "default": value} if "default" in schema else schema
-    with pytest.raises(SchemaError, match="too many steps"):
-        compile_schema(schema, limits=SchemaLimits(compilation_steps=2_000))
-    with pytest.raises(SchemaError, match=r"longer than 0\.2 s"):
-        compile_schema(schema, clock=ticking(0.15))
-
-
-def test_a_step_is_not_spent_twice() -> None:
-    budget = Budget(1_000, 0.2, None)
-    budget.spend(400)
-    budget.spend(600)
-    with pytest.raises(Stopped):
-        budget.spend(1)
 
 
 NAMES = [str(number) for number in range(200)]
@@ -175,41 +101,9 @@ def test_violations_are_not_collected_without_end(schema: dict[str, Any]) -> Non
     assert len(run.validate(dict.fromkeys(NAMES, 1))) == 20
 
 
-def test_long_names_are_cut_in_violations() -> None:
-    """F-API-17: up to twenty violations would each repeat them, and all those around them."""
-    schema = compile_schema({"properties": {HUGE: {"properties": {HUGE: False}}}})
-    (violation,) = schema.validate({HUGE: {HUGE: 1}})
-    assert violation.instance_path == f"/{HUGE[:1000]}…" * 2
-    assert len(violation.schema_path) < 2_100
-
-
-def test_ten_thousand_subschemas_are_fine() -> None:
-    """F-API-17: a large schema is not a hostile one."""
-    properties = {f"p{n}": {"type": "integer"} for n in range(10_000)}
-    schema = compile_schema({"properties": properties, "required": list(properties)})
-    assert schema.validate(dict.fromkeys(properties, 1)) == []
-    assert len(schema.validate({})) == 20
-
-
 def test_too_many_subschemas() -> None:
     with pytest.raises(SchemaError, match="it has over 100 subschemas"):
         compile_schema({"prefixItems": [{}] * 100}, limits=SchemaLimits(subschemas=100))
-
-
-def test_too_deep_a_schema() -> None:
-    """F-API-17: no recursion, so no RecursionError, however deep."""
-    schema: dict[str, Any] = {}
-    for _ in range(5_000):
-        schema = {"not": schema}
-    with pytest.raises(SchemaError, match="it is nested over 128 deep"):
-        compile_schema(schema)
-
-
-def test_too_deep_a_value() -> None:
-    """F-API-17: a recursive schema follows a deep value only so far."""
-    schema = compile_schema({"items": {"$ref": "#"}})
-    assert schema.validate(nested(100)) == []
-    assert "nested too deeply" in given_up(schema, nested(5_000))
 
 
 @pytest.mark.parametrize("schema", [{"const": 1}, {"uniqueItems": True}, {"enum": [[]]}])
@@ -229,27 +123,6 @@ def test_a_long_chain_of_references() -> None:
     assert "nested too deeply" in given_up(schema, 1)
 
 
-def test_a_recursion_error_never_escapes() -> None:
-    """F-API-17: not even when the caller has used up nearly all of Python's stack."""
-    schema = compile_schema({"items": {"$ref": "#"}})
-
-    def call_at(depth: int) -> str:
-        return call_at(depth - 1) if depth else given_up(schema, nested(100))
-
-    used = 0
-    frame = sys._getframe()
-    while frame.f_back is not None:
-        frame, used = frame.f_back, used + 1
-    assert "nested too deeply" in call_at(sys.getrecursionlimit() - used - 60)
-
-
-def test_long_names_are_not_repeated_in_every_place() -> None:
-    """F-API-17: a megabyte of name, ten thousand subschemas below it, and not their product."""
-    inner = {"properties": {f"p{n}": {"type": "integer"} for n in range(10_000)}}
-    schema = compile_schema({"properties": {"x" * 1_000_000: inner}})
-    assert schema.validate({"x" * 1_000_000: {"p1": 1}}) == []
-
-
 def test_the_text_of_a_pattern_counts() -> None:
     """F-API-17: looking for a closing brace from each of these would take minutes."""
     with pytest.raises(SchemaError, match="too large"):
@@ -259,31 +132,6 @@ def test_the_text_of_a_pattern_counts() -> None:
         compile_schema(
             {"allOf": [{"pattern": f"[{'a' * 1_500}{n}]"} for n in range(3)]}, limits=limits
         )
-
-
-def test_the_tests_of_a_character_class_count() -> None:
-    """F-API-17: each may be asked of every character, so many of them are no single state."""
-    limits = SchemaLimits(pattern_states=2_000, validation_steps=10_000)
-    pattern = "[" + r"\p{Lu}" * 900 + "]"
-    schema = compile_schema({"pattern": pattern}, limits=limits)
-    assert "too many steps" in given_up(schema, "".join(map(chr, range(0x3000, 0x3200))))
-    with pytest.raises(SchemaError, match="too large"):
-        compile_schema({"pattern": pattern + "{3}"}, limits=limits)
-
-
-def test_the_automata_of_all_patterns_share_a_limit() -> None:
-    limits = SchemaLimits(pattern_states=100)
-    assert compile_schema({"pattern": "a{40}"}, limits=limits).validate("a")
-    twice = {"allOf": [{"pattern": "a{40}"}] * 3}
-    assert compile_schema(twice, limits=limits).validate("a")
-    with pytest.raises(SchemaError, match="too large once its repetitions are unrolled"):
-        compile_schema({"allOf": [{"pattern": f"a{{4{n}}}"} for n in range(3)]}, limits=limits)
-
-
-def test_numbers_with_equal_hashes_are_compared_no_slower() -> None:
-    """F-API-17: the hashes of Python's numbers collide at will; ten thousand of them are fine."""
-    schema = compile_schema({"uniqueItems": True})
-    assert schema.validate([number * (2**61 - 1) for number in range(10_000)]) == []
 
 
 def test_many_dynamic_anchors_compile_at_once() -> None:

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.schema import DIALECTS, SchemaError, compile_schema
+from mcpclient.protocol.schema import SchemaError, compile_schema
 
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
-
-
-@pytest.mark.parametrize("uri", [*DIALECTS, DRAFT_2020_12 + "#", DRAFT_07])
-def test_supported_dialects(uri: str) -> None:
-    """F-API-17: 2020-12 and draft-07, however their URI is written."""
-    assert compile_schema({"$schema": uri, "type": "integer"}).validate("x")
 
 
 @pytest.mark.parametrize(
@@ -25,10 +19,6 @@ def test_any_other_dialect_is_a_clear_error(uri: object) -> None:
     """F-API-17: a schema of an unknown dialect is not guessed at."""
     with pytest.raises(SchemaError, match=r"its dialect, .*, is not supported; 2020-12"):
         compile_schema({"$schema": uri})
-
-
-def test_the_default_is_2020_12() -> None:
-    assert compile_schema({"prefixItems": [False]}).validate([1])
 
 
 MALFORMED: list[dict[str, Any]] = [
@@ -69,20 +59,6 @@ MALFORMED: list[dict[str, Any]] = [
     {"if": 1},
     {"format": 1},
 ]
-MALFORMED_2020_12: list[dict[str, Any]] = [
-    {"items": [{}]},
-    {"prefixItems": []},
-    {"prefixItems": [1]},
-    {"dependentRequired": {"a": 1}},
-    {"dependentRequired": 1},
-    {"dependentSchemas": {"a": 1}},
-    {"unevaluatedItems": 1},
-    {"unevaluatedProperties": []},
-    {"contains": {}, "minContains": -1},
-    {"contains": {}, "maxContains": "1"},
-    {"$ref": 1},
-    {"$dynamicRef": 1},
-]
 MALFORMED_07: list[dict[str, Any]] = [
     {"items": [1]},
     {"items": [], "additionalItems": 1},
@@ -92,31 +68,12 @@ MALFORMED_07: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", [*MALFORMED, *MALFORMED_2020_12], ids=str)
-def test_a_malformed_schema_is_refused(schema: dict[str, Any]) -> None:
-    """F-API-17: by the compiler, which says where, and by the metaschema of its dialect."""
-    with pytest.raises(SchemaError):
-        compile_schema(schema)
-    assert compile_schema({"$ref": DRAFT_2020_12}).validate(schema)
-
-
 @pytest.mark.parametrize("schema", [*MALFORMED, *MALFORMED_07], ids=str)
 def test_a_malformed_schema_of_draft_07_is_refused(schema: dict[str, Any]) -> None:
     """F-API-17: by the compiler, and by the metaschema of draft-07."""
     with pytest.raises(SchemaError):
         compile_schema({"$schema": DRAFT_07, **schema})
     assert compile_schema({"$ref": "http://json-schema.org/draft-07/schema"}).validate(schema)
-
-
-@pytest.mark.parametrize("schema", [None, 1, "x", [{}]])
-def test_only_objects_and_booleans_are_schemas(schema: object) -> None:
-    with pytest.raises(SchemaError, match="is not a schema"):
-        compile_schema(schema)
-
-
-def test_infinity_is_not_a_bound() -> None:
-    with pytest.raises(SchemaError, match="maximum is not a number"):
-        compile_schema({"maximum": float("inf")})
 
 
 @pytest.mark.parametrize("uri", sorted({DRAFT_2020_12, "http://json-schema.org/draft-07/schema"}))
@@ -138,8 +95,3 @@ def test_a_metaschema_looks_at_every_definition_and_follows_no_reference(uri: st
     elsewhere = {"$ref": "https://example.com/", "items": {"$ref": "#/nowhere"}}
     assert schema.validate([elsewhere, {"not": {"$ref": "#"}}, True]) == []
     assert schema.validate([1, "x"])
-
-
-def test_what_is_not_reachable_is_not_looked_at() -> None:
-    schema = {"$defs": {"unused": {"type": "text", "$ref": "https://example.com/"}}}
-    assert compile_schema(schema).validate(1) == []

@@ -5,8 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.protocol.schema import compile_schema
-from mcpclient.protocol.schema.references import pointer_tokens, split_fragment
-from mcpclient.protocol.schema.values import join_pointer
 
 BASE = "http://a/b/c/d;p?q"
 
@@ -32,10 +30,3 @@ def test_the_examples_of_the_rfc(reference: str, target: str) -> None:
     compiled = compile_schema(schema)
     assert compiled.validate([1]) == []
     assert compiled.validate(["x"])
-
-
-def test_fragments_and_pointers() -> None:
-    assert split_fragment("a#b%25c") == ("a", "b%c")
-    assert split_fragment("a") == ("a", "")
-    assert pointer_tokens("/a~1b/~01") == ["a/b", "~1"]
-    assert join_pointer(["a/b", 0, "~1"]) == "/a~1b/0/~01"
