@@ -47,6 +47,7 @@ CHAPTERS = {
     "performance": "costs, and every limit with its default",
     "coming-from": "for users of the official SDK (mcp) or fastmcp",
     "vendoring": "copies of this package, or of parts of it, in another project",
+    "stability": "the public API, and the changes that a release may make",
     "errors": "exceptions and exit codes; `help errors CODE` or `NAME` explains one",
 }
 """The names of the chapters, in the order of reading, each with its subject."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
@@ -72,7 +73,8 @@ class McpError(Exception):
 
     @property
     def cure(self) -> str:
-        """The `hint`, by the name it had before; it goes with the next release."""
+        """The `hint`, by the name that it had before 1.0. It warns, and goes with 2.0."""
+        warnings.warn("the cure of an error is called hint now", DeprecationWarning, stacklevel=2)
         return self.hint
 
     def advise(self: AnyMcpError, hint: str) -> AnyMcpError:
