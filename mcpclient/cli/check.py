@@ -199,7 +199,7 @@ class _Visit:
                 self._found.append(Finding("request-failed", name, str(error)))
                 continue
             if name == "tools":
-                self.tools = list(listed)
+                self.tools = [each for each in listed if isinstance(each, Tool)]
             for each in listed:
                 self._found += _about_texts(_title(name[:-1], each.raw), each.raw)
 

@@ -21,7 +21,7 @@ class ClientKeeper(Keeper):
 
     def __init__(self, connection: Connection, listed: ListedTools, policy: Reconnect) -> None:
         super().__init__(connection, policy)
-        self.name = connection.name
+        self.name: str = connection.name
         self._connection = connection
         self._listed = listed
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ..entries.applications import APPLICATIONS
 from ..entries.entry import Entry, EntryError, kind_of_value, read_entry, unknown_fields
@@ -145,7 +145,7 @@ def with_given(
         if name == "sandbox" and value == "required" and name in options:
             continue  # the entry's own sandbox satisfies it
         if name == "env" and value and is_bundle:
-            value = {**options.get(name, {}), **value}
+            value = {**options.get(name, {}), **cast("Mapping[str, str]", value)}
         if value or name in _TIMES or name not in options:  # a timeout of None is a choice
             merged[name] = value
     return merged

@@ -109,7 +109,7 @@ class Gateway:
         self._meta_tools: MetaTools | None = None
         if expose != "all":
             self._meta_tools = MetaTools(self, with_code=expose == "code")
-        self.is_stalled = False
+        self.is_stalled: bool = False
         self._opening: asyncio.Task[Any] | None = None
         self._deadline = 0.0
         self._settled = NextChange()

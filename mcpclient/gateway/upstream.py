@@ -33,7 +33,7 @@ class Upstream(Observer):
 
     def __init__(self, gateway: Gateway, name: str) -> None:
         self.name = name
-        self.rounds = Rounds()
+        self.rounds: Rounds = Rounds()
         self._gateway = gateway
         self._declared: Params = {}
         self._tokens: list[object] = []  # of progress, one for each request under way

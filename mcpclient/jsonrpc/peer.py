@@ -43,7 +43,7 @@ class Service(Protocol):
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification, other than a cancellation."""
 
-    def explain(self, error: McpError) -> str:
+    def explain(self, error: McpError, /) -> str:
         """Return the text of an error that is not a peer's."""
         ...
 
@@ -73,9 +73,12 @@ class Answer(Waiter, Awaitable[Message], Protocol):
 class _Task:
     """The task of a request, which knows its entry before it begins."""
 
-    __slots__ = ("cancel",)
+    __slots__ = ("task",)
 
-    cancel: Callable[[str], object]
+    task: Running
+
+    def cancel(self, reason: str, /) -> object:
+        return self.task.cancel(reason)
 
 
 class Peer(abc.ABC):
@@ -234,7 +237,7 @@ class Peer(abc.ABC):
     def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         """Answer a request in a task of its own."""
         entry = self.running[request_id] = _Task()
-        entry.cancel = self._start(self._answer(entry, request_id, method, params)).cancel
+        entry.task = self._start(self._answer(entry, request_id, method, params))
 
     async def _answer(
         self, entry: Running, request_id: RequestId, method: str, params: Params | None

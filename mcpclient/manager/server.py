@@ -36,9 +36,9 @@ class Server(Keeper):
         super().__init__(shared.home, config.options.get("reconnect", shared.reconnect))
         self.name: str = config.name
         self.config: ServerConfig = config
-        self.error = refusal_of(config)
+        self.error: Exception | None = refusal_of(config)
         if self.error is not None:
-            self.status = Status(config.state)
+            self.status: Status = Status(config.state)
         self._shared = shared
         self._tools = ServerTools(self, shared)
         self._client: ManagedClient | None = None

@@ -7,7 +7,6 @@ section and the Streamable HTTP page's "Request Metadata" of revision 2026-07-28
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from ..jsonrpc import messages
@@ -77,6 +76,7 @@ class StatelessEra(EraRules):
 
     def __init__(self, version: str, identity: ClientIdentity) -> None:
         super().__init__(version, self._mirror, (PROBE, None))
+        self._header_parameters: HeaderParameters | None = None
         meta = {
             _PREFIX + "protocolVersion": version,
             _PREFIX + "clientInfo": identity.info,
@@ -113,12 +113,14 @@ class StatelessEra(EraRules):
             stays_open=method == "subscriptions/listen",
         )
 
-    @cached_property
+    @property
     def header_parameters(self) -> HeaderParameters:
         """The tool arguments that are mirrored in headers."""
-        from .header_parameters import HeaderParameters
+        if self._header_parameters is None:
+            from .header_parameters import HeaderParameters
 
-        return HeaderParameters()
+            self._header_parameters = HeaderParameters()
+        return self._header_parameters
 
     def _mirror(self, message: Message) -> dict[str, str]:
         headers, method = {"MCP-Protocol-Version": self.version}, message.get("method")

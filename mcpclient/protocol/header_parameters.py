@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ def encode_header_value(value: str) -> str:
 
 
 # Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
-encode_tool_name = lru_cache(256)(encode_header_value)
+encode_tool_name: Callable[[str], str] = lru_cache(256)(encode_header_value)
 
 
 def header_parameters_of(schema: object) -> list[HeaderParameter]:

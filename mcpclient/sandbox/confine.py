@@ -116,6 +116,7 @@ def shortcoming(system: str) -> str:
 
 def _try_to_confine(libc: Any, refused: list[str]) -> None:
     """Confine this thread as the launcher confines a server, and append the reason if it fails."""
+    assert ctypes is not None
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     ruleset = libc.syscall(444, struct.pack("=QQQ", 1, 0, 3), ctypes.c_size_t(24), ctypes.c_uint(0))
     folder = os.open("/", os.O_PATH | os.O_CLOEXEC)

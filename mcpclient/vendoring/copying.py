@@ -92,11 +92,10 @@ class _Modules:
             package = name if path.endswith("__init__.py") else name.rpartition(".")[0]
             found = list(_imports_in(ast.parse(self.files[path])))
             if f"{path}i" in self.files:  # what type checkers read in its place
-                found += (
-                    ("never", name) for _, name in _imports_in(ast.parse(self.files[f"{path}i"]))
-                )
-            resolved = ((when, resolve_name(name, package)) for when, name in found)
-            self._imports[module] = [(when, name[len(_OWN) + 1 :]) for when, name in resolved]
+                found += _imports_in(ast.parse(self.files[f"{path}i"]), "never")
+            self._imports[module] = imports = []
+            for when, written in found:
+                imports.append((when, resolve_name(written, package)[len(_OWN) + 1 :]))
         return self._imports[module]
 
     def stand_ins(self, paths: Collection[str]) -> dict[str, bytes]:
@@ -146,7 +145,8 @@ def _imports_in(node: ast.AST, when: When = "always") -> Iterator[tuple[When, st
         package = "." * node.level + (node.module or "")
         yield when, package
         base = package if node.module is None else f"{package}."
-        yield from ((when, base + alias.name) for alias in node.names)
+        for alias in node.names:
+            yield when, base + alias.name
     elif isinstance(node, ast.Constant) and _RELATIVE_NAME.fullmatch(str(node.value)):
         yield "never", str(node.value)  # in a table of modules that are imported by name
     for each in inner:

@@ -121,7 +121,7 @@ class PipeWriter:
         self._size = 0
         self._paused = self._finishing = False
         #: Whether written bytes were never read, once the pipe is closed.
-        self.left_unread = False
+        self.left_unread: bool = False
         self._begin()
 
     def _begin(self) -> None:
