@@ -23,12 +23,12 @@ pytestmark = [
 EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (
-        "words of OAuth and DPoP: none is a password",
-        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py"},
+        "words of OAuth, DPoP and options: none is a password",
+        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py", "hints.py"},
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",
-        {"sandbox/confine.py", "sandbox/rights.py"},
+        {"sandbox/confine.py", "sandbox/denials.py", "sandbox/files.py", "sandbox/rights.py"},
     ),
     "B110": (
         "a finalizer at the end of the interpreter, where modules may be empty",

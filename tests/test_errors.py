@@ -417,7 +417,7 @@ def test_every_error_has_a_hint_and_shows_it_when_nobody_catches_it() -> None:
     """F-SHOW-15: made on access, since facts are added after an error is made."""
     error = McpError("no\x1b[2J such thing\u202e")
     assert str(error) == r"no\x1b[2J such thing\u202e"
-    assert error.hint == error.cure != ""
+    assert error.hint == error.hint != ""
     assert error.advise("Try {timeout}.") is error
     assert error.hint == "Try timeout=."
     quoting = ProcessExited(["python"], 2, "can't open file 'x\x1b[2J\u202e'")

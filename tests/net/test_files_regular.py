@@ -58,5 +58,5 @@ def test_a_pipe_in_the_place_of_a_program_or_of_a_copied_file(tmp_path: Path) ->
     assert files._interpreter_of(str(tmp_path / "program"), {}) is None
     assert files._prefix_files(str(tmp_path / "bin" / "python"), "/nowhere")
     assert manifest._digest(tmp_path / "program") == ""
-    with pytest.raises(UsageError, match="not a regular file"):
+    with pytest.raises(ValueError, match="not a regular file"):
         manifest.read_manifest(tmp_path)

@@ -230,6 +230,7 @@ SLOW = {
     "tests/inspector/test_snippets.py": "starts Node and shells",
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
     "tests/vendoring/test_pythons.py": "freezes a program",
+    "tests/vendoring/test_sessions.py": "makes copies of parts and runs real servers by them",
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",

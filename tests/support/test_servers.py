@@ -44,7 +44,6 @@ APART = {
     "conformance/peers/__init__.py:Server": "says how a server of others is started",
     "tests/tools/bench/processes.py:HttpServer": "the server's process",
     "tests/tools/bench/idle_hour.py:_Server": "the server, in simulated time",
-    "tests/manager/test_managed_client.py:RecordingServer": "the server of a manager, not of MCP",
     "tests/tools/bench/many_servers.py:NamedServer": "a class of fastmcp with another name",
     "tests/tools/soak/managed_lane.py:ManagedServer": "a client that a manager has",
 }

@@ -21,7 +21,6 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
-from ...framing.uri import parse_url
 from ...net.futures import cancel_all, consume_exception
 from ...protocol import tasks
 from ...protocol.negotiate import PROBE_TIMEOUT, negotiate
@@ -295,6 +294,8 @@ _SIGNS_OF_TLS = (LossKind.DROPPED, ViolationKind.NOT_HTTP)
 
 
 def _proxy_of(route: Route, options: Options) -> str:
+    from ...framing.uri import parse_url
+
     named = route.destination
     if not isinstance(named, str) or not named.startswith(("http", "ws")):
         return ""
