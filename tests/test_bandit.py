@@ -28,7 +28,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",
-        {"sandbox/confine.py", "sandbox/denials.py", "sandbox/files.py", "sandbox/rights.py"},
+        {"sandbox/confine.py", "sandbox/denials.py", "sandbox/files.py"},
     ),
     "B110": (
         "a finalizer at the end of the interpreter, where modules may be empty",

@@ -57,7 +57,7 @@ def check(row: Row, capsys: Capture) -> None:
     _, errors = capsys.readouterr()
     assert "\x1b" not in errors
     assert row.cause in errors
-    assert row.hint in errors
+    assert row.cure in errors
     assert (
         sum(line.startswith("error: ") for line in errors.splitlines()) <= 1
         and errors.count("Traceback") <= 1
