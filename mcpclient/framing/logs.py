@@ -24,14 +24,14 @@ def _escape_arguments(record: logging.LogRecord) -> bool:
 
 
 class _Harmless(str):
-    """The string of a value, escaped; it keeps the value for ``%r``."""
+    """The string of a value, escaped. It does not keep the value: handlers keep records."""
+
+    shown: str
 
     def __new__(cls, value: object) -> _Harmless:
         made = super().__new__(cls, escape_line(str(value)))
-        made.value = value
+        made.shown = f"'{made}'" if isinstance(value, str) else escape_line(repr(value))
         return made
 
-    value: object
-
     def __repr__(self) -> str:
-        return f"'{self}'" if isinstance(self.value, str) else escape_line(repr(self.value))
+        return self.shown
