@@ -29,10 +29,13 @@ from tests.support.settings import changed_since, settings_now
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A shell without job control starts what is in the background with SIGINT ignored, and every child
-# process would inherit that: no Ctrl-C of a test would have an effect.
+# A shell without job control starts what is in the background with SIGINT ignored, and nohup does
+# the same for SIGHUP. Every child process would inherit that: no signal of a test would have an
+# effect.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # How fast a machine is decides no test, and in CI chance does not either.
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
