@@ -185,7 +185,13 @@ def leave_only(folder: Path, parts: Sequence[str]) -> None:
 
 
 def _is_missing(room: str, package: Path) -> bool:
-    return (WHOLE / room).is_dir() and not (package / room).is_dir()
+    """Whether a room of the whole has no module of its own in the copy."""
+    own = (
+        path
+        for path in (package / room).rglob("*.py")
+        if path.name != "__init__.py" and not path.read_bytes().startswith(b'"""Left out')
+    )
+    return (WHOLE / room).is_dir() and next(own, None) is None
 
 
 def imported_by(source: str, module: str) -> Iterator[str]:
