@@ -92,7 +92,7 @@ def _is_protocol(value: type) -> bool:
 
 def _attributes(value: type) -> set[str]:
     """Return the public attributes that the package's own classes define."""
-    own = [base for base in value.__mro__ if base.__module__.split(".")[0] == _OWN]
+    own = [base for base in value.__mro__ if f"{base.__module__}.".startswith(f"{_OWN}.")]
     names = {name for base in own for name in (*vars(base), *vars(base).get("__annotations__", ()))}
     kept = {"__aenter__", "__enter__", "__aiter__", "__iter__", "__call__", "__len__"}
     return {name for name in names if not name.startswith("_") or name in kept}
