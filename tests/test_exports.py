@@ -82,7 +82,7 @@ def test_importing_the_root_imports_the_version_alone() -> None:
         """
         import json, sys
         import mcpclient
-        print(json.dumps([name for name in sys.modules if name.startswith("mcpclient.")]))
+        print(json.dumps([name for name in sys.modules if name.startswith(mcpclient.__name__ + ".")]))
         """
     )
-    assert json.loads(printed) == ["mcpclient.version"]
+    assert json.loads(printed) == [f"{mcpclient.__name__}.version"]
