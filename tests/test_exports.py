@@ -82,7 +82,8 @@ def test_importing_the_root_imports_the_version_alone() -> None:
         """
         import json, sys
         import mcpclient
-        print(json.dumps([name for name in sys.modules if name.startswith(mcpclient.__name__ + ".")]))
+        own = mcpclient.__name__ + "."
+        print(json.dumps([name for name in sys.modules if name.startswith(own)]))
         """
     )
     assert json.loads(printed) == [f"{mcpclient.__name__}.version"]
