@@ -99,7 +99,7 @@ class Gateway:
         self.upstreams: dict[str, Upstream] = {}
         self.log_level: str = ""
         self.declared: tuple[Params, Params] = {}, {}
-        """What the host is able to do, and the params of its ``initialize``."""
+        """The capabilities of the host, and the params of its ``initialize``."""
         self.changes: Changes = Changes(self)
         self.directory: Directory = Directory(self, manager._catalog.names)
         self.limits = limits
