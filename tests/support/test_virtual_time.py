@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator
 
@@ -50,6 +51,27 @@ def test_timers_fire_in_order_at_their_exact_times() -> None:
         return fired
 
     assert run(main()) == [0.1, 0.3, pytest.approx(1 / 3), 7200.7]
+
+
+def test_a_timer_that_runs_a_rounding_error_early_finds_a_later_time() -> None:
+    async def main() -> int:
+        loop = asyncio.get_running_loop()
+        done = loop.create_future()
+        await asyncio.sleep(11.961409663)
+        deadline, runs = math.nextafter(loop.time(), math.inf), 0
+
+        def check() -> None:
+            nonlocal runs
+            runs += 1
+            if loop.time() >= deadline or runs == 1000:
+                done.set_result(runs)
+            else:
+                loop.call_at(deadline, check)
+
+        check()
+        return await done  # type: ignore[no-any-return]
+
+    assert run(main()) < 1000
 
 
 def test_a_timeout_fires_in_virtual_time() -> None:

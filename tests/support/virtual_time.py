@@ -73,8 +73,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         return self._virtual_time
 
     def jump(self, seconds: float) -> None:
-        # Nanoseconds are the resolution of a loop's clock; finer digits are rounding errors.
-        self._virtual_time = round(self._virtual_time + seconds, 9)
+        # Nanoseconds are the resolution of a loop's clock; finer digits are rounding errors. A jump
+        # is at least one: a timer that runs a rounding error early and sets itself again would
+        # otherwise find the same time for ever.
+        self._virtual_time = round(self._virtual_time + max(seconds, 1e-9), 9)
         if self._virtual_time > self._limit:
             raise EndlessTime(
                 f"{self._limit:g} virtual seconds have passed with these tasks pending:\n"
