@@ -36,7 +36,6 @@ PYTHON: Speech = {
     "proxy_negotiate": "proxy_auth=mcpclient.Negotiate()",
     "offers": "See the server's offers in client.capabilities and client.list_tools().",
     "or_retry": ", or let retry_busy=True do that",
-    "reidentify": "The token was refused: give auth= another one, or mcpclient.OAuth() to log in.",
     "resources": "Ask the server which resources it has: client.list_resources().",
     "url": "Give the URL itself as a string, not as a command: {0}",
     "visit": "Let the user visit the URL, then call mcpclient.finish_auth().",
@@ -69,36 +68,11 @@ SHELL: Speech = {
     "proxy_negotiate": "--proxy-negotiate",
     "offers": "See the server's capabilities and tools with: mcpclient info SERVER",
     "or_retry": "",
-    "reidentify": (
-        "The token was refused: give another one as --bearer TOKEN, or log in with: "
-        "mcpclient auth login URL"
-    ),
     "resources": "See which resources the server has with: mcpclient resources SERVER",
     "url": "Give the URL itself, without -- before it: {0}",
     "visit": "Log in with: mcpclient auth login URL",
     "unchecked": "the other tools can be used meanwhile",
 }
-PAGE: Speech = {
-    **SHELL,
-    **{name: f"{name} of its configuration" for name in ("ca_file", "cwd", "env", "proxy")},
-    "auth": "the server's configuration",
-    "call_schema": "Compare the arguments with the form, or with the definition below it.",
-    "connect": "Connect first, by the button above.",
-    "connect_timeout": "the timeout of its configuration",
-    "credentials": "Log in with another account, or configure a token that may do this.",
-    "grant": "the sandbox of its configuration",
-    "handlers": "Nothing answers such questions here: see what this client handles, on its page.",
-    "identify": "Log in by the button above, or configure a token for the server.",
-    "log_in": "Log in again, by the button above.",
-    "max_timeout": "the timeout below the form",
-    "offers": "See the lists on the left, and the capabilities of the server on its page.",
-    "reidentify": "The token was refused: log in by the button above, or configure another one.",
-    "resources": "See which resources the server has, in the list on the left.",
-    "timeout": "the timeout below the form",
-    "trace": "the records on the right",
-    "visit": "Log in by the button above.",
-}
-"""Of the inspector's page."""
 _NAMES = re.compile(r"\{([a-z_]+)\}")
 
 # Hints that several errors share.
@@ -393,7 +367,7 @@ def _http(error: Any) -> str:
         return _negotiated("The proxy" if error.status == 407 else "The server", error.negotiated)
     if error.status == 401:
         is_refused = "invalid_token" in "".join(error.authenticate)
-        return f"{{{'reidentify' if is_refused else 'identify'}}}\0{error.url}"
+        return f"{'The token was refused. ' if is_refused else ''}{{identify}}\0{error.url}"
     if error.status == 403 and "html" in error.headers.get("content-type", "").lower():
         return (
             "A gateway in front of the server refused this with a page: log in to its network, or "

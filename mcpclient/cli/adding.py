@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 import shlex
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..client.connection.targets import derive_name
@@ -24,12 +24,12 @@ from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, config_folder, is_bundle
 from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated
 from .commands import FAILED
-from .configured import ask_line, load, says_yes, show_sheet
+from .configured import OURS, agrees, ask_line, load, says_yes
 from .layout import one_line
 from .parsing import ENV, HEADER, URL_SCHEMES
 from .render import writing
 from .screen import Screen
-from .taking_over import OURS, Taken, taken_from
+from .taking_over import Taken, taken_from
 
 _EXAMPLE = "API_TOKEN"
 _WHICH_FILE = either(
@@ -78,7 +78,7 @@ def file_named(options: argparse.Namespace) -> str:
         "  mcpclient add --scope user clock@cursor"
     ),
 )
-def _add(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
+def _add(screen: Screen, options: argparse.Namespace) -> Answer:
     if not options.words and options.server_command is None:
         _ask_for_words(options)
     words: Sequence[str] = options.words
@@ -86,18 +86,12 @@ def _add(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
     last = words[-1] if len(words) in (1, 2) and options.server_command is None else ""
     taken = taken_from(last)
     if taken is not None:
-        answer = _taken_over(taken, name if target else "", last, screen, options)
-    elif options.all:
+        return _taken_over(taken, name if target else "", last, screen, options)
+    if options.all:
         raise UsageError("add --all takes an application, such as @cursor, or its file")
-    elif not name:
+    if not name:
         raise UsageError("add needs a name for the server")
-    else:
-        answer = _added(name, target, last, options)
-
-    async def answered() -> Answer:
-        return answer
-
-    return answered()
+    return _added(name, target, last, options)
 
 
 def _ask_for_words(options: argparse.Namespace) -> None:
@@ -162,9 +156,8 @@ def _taken_over(
     if not is_ours and any("inputs" in each.entry for each in taken):
         raise UsageError(f"{path} is another application's, which could not read the inputs")
     if Terminal().is_interactive:
-        for each in taken:
-            show_sheet(each.server, Terminal())
-        if not says_yes(f"Add to {one_line(path)}, and connect from now on?"):
+        question = f"Add to {one_line(path)}, and connect from now on?"
+        if not agrees(question, [each.server for each in taken]):
             return Answer({"added": []}, "nothing was added", exit_code=FAILED)
     elif options.scope == "user" and any(each.server.state == "needs_approval" for each in taken):
         raise UsageError(f"you have not agreed to {word} yet").advise(
@@ -265,7 +258,7 @@ def _bundles_of(path: str | None) -> dict[str, Bundle]:
 
 
 @LocalCommand("remove", usage="[--scope SCOPE | --config FILE] NAME", options=(_WHICH_FILE,))
-async def _remove(screen: Screen, options: argparse.Namespace) -> Answer:
+def _remove(screen: Screen, options: argparse.Namespace) -> Answer:
     if len(options.words) != 1:
         raise UsageError("remove needs the name of one server")
     (name,) = options.words

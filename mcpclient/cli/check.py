@@ -13,7 +13,8 @@ from ..adapters.providers import PROVIDERS
 from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import McpError, UsageError
-from ..framing.escaping import escape, escape_line
+from ..framing.escaping import escape_line
+from ..framing.invisible import invisible_in
 from ..net.clocks import steady_seconds
 from ..net.files import write_file
 from ..protocol.faults import CODES as FAULTS
@@ -24,6 +25,7 @@ from . import arguments
 from .command import Answer, LocalCommand, Server, choice, flag, option, repeated
 from .commands import FAILED, NO_CONNECTION
 from .connecting import client_for
+from .doctor import SLOW_START
 from .layout import fill
 from .parsing import only_server
 from .render import writing
@@ -49,7 +51,6 @@ CODES: dict[str, tuple[str, str]] = {
 """The codes of findings, each with its severity and its meaning."""
 
 _ERAS = ("2026-07-28", "2025-11-25")
-_SLOW_START = 5.0
 _NAMED = 3
 _GAP = " " * 9
 _UNSAFE_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -161,7 +162,7 @@ class _Visit:
         async with client:
             self.is_open = True
             took = steady_seconds() - began
-            if took > _SLOW_START:
+            if took > SLOW_START:
                 text = f"connecting took {took:.1f} s"
                 self._found.append(Finding("slow-start", self._version, text))
             transport = connection_of(client).session.transport
@@ -227,21 +228,9 @@ def _only_reads(tool: Tool) -> bool:
 def _about_texts(where: str, raw: Mapping[str, Any]) -> Iterator[Finding]:
     if not isinstance(raw.get("description"), str) or not raw["description"].strip():
         yield Finding("no-description", where, "there is no description")
-    hidden = [word for text in _texts(raw) for word in text.split() if escape(word) != word]
-    if hidden:
-        yield Finding("invisible", where, f"invisible characters: {escape_line(hidden[0])}")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the strings in a definition that models read."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for name, part in value.items():
-            yield from (name, *(_texts(part) if name not in ("_meta", "icons") else ()))
-    elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
+    read_by_models = {name: raw[name] for name in raw if name not in ("_meta", "icons")}
+    for hidden in invisible_in(read_by_models):
+        yield Finding("invisible", where, hidden)
 
 
 def _about_tools(tools: Sequence[Tool]) -> Iterator[Finding]:

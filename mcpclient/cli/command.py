@@ -211,7 +211,7 @@ class Command(_Declared[Run]):
         options.arguments = self.read(words[count:])
 
 
-RunLocal = Callable[[Screen, argparse.Namespace], Awaitable[Answer]]
+RunLocal = Callable[[Screen, argparse.Namespace], Union[Answer, Awaitable[Answer]]]
 """Runs a command that needs no client, or makes its own."""
 
 
@@ -219,8 +219,8 @@ RunLocal = Callable[[Screen, argparse.Namespace], Awaitable[Answer]]
 class LocalCommand(_Declared[RunLocal]):
     """A command that needs no connection, or that connects by itself; its function is a `RunLocal`.
 
-    The function is called before there is an event loop: it is a plain function where the user may
-    be asked for the server's approval, which Ctrl-C must end, and otherwise a coroutine function.
+    The function is called before there is an event loop: it is a plain function where it waits for
+    nothing, or where the user may be asked for the server's approval, which Ctrl-C must end.
     ``takes_server``: it has the options for connecting, and ``server_command`` among them may be a
     command line after ``--``; see `parsing.find_server`. ``takes_command``: only the latter.
     """

@@ -6,11 +6,12 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
 from ..display import shown_command, shown_url
+from ..entries.applications import APPLICATIONS
 from ..entries.variables import InputsOption, InputSpec
 from ..errors import ServerUnavailable, UsageError
 from ..framing.escaping import escape_line
@@ -23,7 +24,12 @@ from .command import Server
 from .layout import fill, wrapped
 from .output import columns_of
 
+OURS = ("mcpclient", "claude-code")
+"""The applications whose files apply to this folder, and whose entries are like ours."""
+
 _CORRECT = "Correct the file; mcpclient servers --no-connect lists all its problems."
+
+_CONNECT = "Connect to it, now and from now on?"
 
 
 def configured(
@@ -48,12 +54,11 @@ def configured(
     server = config.servers.get(name)
     if server is not None:
         return server_of(server, config), ""
-    own, _, application = name.rpartition("@")
-    if own and path is None:
-        for place in (each for each in discover_configs() if each.application == application):
-            foreign = _asked(own, place.path, True)
-            if own in foreign.servers:
-                return server_of(foreign.servers[own], foreign), ""
+    own, application = split_application(name)
+    for place in paths_of(application) if own and application and path is None else ():
+        foreign = _asked(own, place, True)
+        if own in foreign.servers:
+            return server_of(foreign.servers[own], foreign), ""
     owner, tool = split_name(name, config.servers)
     if tool:
         return configured(owner, path)[0], tool
@@ -62,6 +67,17 @@ def configured(
     if otherwise is None or is_known or is_told:
         raise _not_there(name, config, line)
     return otherwise, ""
+
+
+def split_application(word: str) -> tuple[str, str]:
+    """Return the server and the application in ``NAME@APPLICATION``; for others the word and ""."""
+    name, _, application = word.rpartition("@")
+    return (name, application) if application in APPLICATIONS else (word, "")
+
+
+def paths_of(application: str) -> list[str]:
+    """Return the files of an application that are on this machine."""
+    return [place.path for place in discover_configs() if place.application == application]
 
 
 def is_name(name: str, path: str | None) -> bool:
@@ -144,13 +160,13 @@ def load(
             raise UsageError(f"there is no file {path!r}") from None
         except OSError:
             pass  # its reader says why
-    terminal = Terminal()
 
     def ask(server: ServerConfig) -> bool:
-        return server.name == enabled and _agrees(server, terminal)
+        note = ", which you have not agreed to yet"
+        return server.name == enabled and agrees(_CONNECT, [server], note)
 
     is_named = path is not None and not foreign
-    approvals = None if is_named else Approvals(ask if terminal.is_interactive else None)
+    approvals = None if is_named else Approvals(ask if Terminal().is_interactive else None)
     names = [] if enabled is None else [enabled]
     config = load_config(path, approvals=approvals, enabled=names, inputs=inputs)
     if otherwise is not None and not config.servers:
@@ -163,21 +179,16 @@ def none_configured(config: Config, said: str) -> UsageError:
     return UsageError("\n".join([said, *map(str, config.problems)]))
 
 
-def _agrees(server: ServerConfig, terminal: Terminal) -> bool:
+def agrees(question: str, servers: Iterable[ServerConfig], note: str = "") -> bool:
     """Show everything that would run or be reached, and ask the user to agree to it."""
-    show_sheet(server, terminal, ", which you have not agreed to yet")
-    return says_yes("Connect to it, now and from now on?")
-
-
-def show_sheet(server: ServerConfig, terminal: Terminal, note: str = "") -> None:
-    """Show everything that would run or be reached."""
     columns = columns_of(sys.stderr)
-    lines = server.sheet.lines() if server.sheet is not None else [shown_target(server)]
-    said = escape_line(f"{server.source} has a server {server.name!r}{note}:")
-    terminal.say(fill(said, columns))
-    for line in lines:
-        shown = [f"  {line}"] if columns is None else wrapped(line, columns, "      ", "  ")
-        terminal.say("\n".join(shown))
+    for server in servers:
+        said = escape_line(f"{server.source} has a server {server.name!r}{note}:")
+        shown = [fill(said, columns)]
+        for line in server.sheet.lines() if server.sheet is not None else [shown_target(server)]:
+            shown += wrapped(line, columns or sys.maxsize, "      ", "  ")
+        print("\n".join(shown), file=sys.stderr, flush=True)
+    return says_yes(question)
 
 
 def says_yes(question: str) -> bool:
@@ -193,6 +204,11 @@ def ask_line(prompt: str) -> str:
         return input().strip()
     except EOFError:
         return ""
+
+
+def doctored(failed: Sequence[str]) -> list[str]:
+    """Return the line that names the doctor for the first of the failed servers."""
+    return [f"what to do about it: mcpclient doctor {shlex.quote(failed[0])}"] if failed else []
 
 
 def shown_target(server: ServerConfig) -> str:

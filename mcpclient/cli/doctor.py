@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Awaitable, Container, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, Literal, NamedTuple
 
@@ -31,6 +34,7 @@ from ..framing.invisible import invisible_in
 from ..framing.uri import Url, parse_url
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
+from ..protocol.faults.lists import schema_faults
 from ..recording.judging import JudgedTranscript
 from .command import Answer, LocalCommand, Server
 from .commands import PROTOCOL_ERROR
@@ -121,7 +125,13 @@ def report_of(found: Sequence[Check], relevant: Container[str] = ()) -> list[Che
 
 
 _NAMED = 3
+SLOW_START = 5.0
+"""Seconds for connecting of which authors are warned."""
+
 _CORRECT = "Correct the file, or set the variables it needs."
+_NO_BOM = "Save it as UTF-8 without a byte order mark: other applications may not read it."
+_JSON_TYPE = "Have the server answer with application/json: other clients refuse other types."
+_SLOW = "Have the server start faster: some hosts wait only a few seconds for a server."
 _NONE = "No server is configured: name one, or write one into a file with mcpclient add."
 
 
@@ -172,27 +182,29 @@ async def _examined(
     code, trust, is_connected = 0, "", False
     relevant: set[str] = set()
     found: list[Check] = []
-    judged = JudgedTranscript()
+    judged, odd_types = JudgedTranscript(), _OddTypes()
     try:
         if isinstance(server, McpError):
             raise server
-        if server.warnings:
-            found.append(Check("config", "warning", "\n".join(server.warnings), _CORRECT))
+        found += _file_check(server)
         client = client_for(server._replace(warnings=()), options, screen)
         client.trace_to(judged.append)
+        client.trace_to(odd_types.append)
         target, connection = client.target, connection_of(client)
         network, named = connection.options.network, server.target
         url = parse_url(named) if isinstance(named, str) and "://" in named else None
         through_proxy = url is not None and network.proxy_for(url) is not None
         relevant = checks_for(url, through_proxy=through_proxy)
         trust = _trust_of(network, os.environ)
+        began = steady_seconds()
         async with screen.status, client:
             is_connected = True
-            found += [_agreed(client), *_sandbox_check(server)]
+            found += [_agreed(client, steady_seconds() - began), *_sandbox_check(server)]
             try:
                 found += await _tool_checks(client)
                 found.append(_protocol_check(judged))
             finally:
+                found += odd_types.checks()
                 noise = connection.session.transport.skipped
                 if noise:
                     said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
@@ -249,16 +261,49 @@ def _sandbox_check(server: Server) -> Iterator[Check]:
     yield Check("sandbox", "skipped", escape_line(said))
 
 
-def _agreed(client: Client) -> Check:
+def _file_check(server: Server) -> Iterator[Check]:
+    """Report the problems of an entry, and a file that other programs may not be able to read."""
+    if server.warnings:
+        yield Check("config", "warning", "\n".join(server.warnings), _CORRECT)
+        return
+    with suppress(OSError), open(server.config.source if server.config else "", "rb") as file:
+        if file.read(3) == BOM_UTF8:
+            said = f"{file.name} begins with a byte order mark"
+            yield Check("config", "warning", escape_line(said), _NO_BOM)
+
+
+class _OddTypes:
+    """The types of answers that are neither JSON nor events: a target of `Client.trace_to`."""
+
+    def __init__(self) -> None:
+        self._found: set[str] = set()
+
+    def append(self, line: str) -> None:
+        record = json.loads(line)
+        http = record.get("http", {})
+        if http.get("status") == 200 and not {"text", "message"}.isdisjoint(record):
+            media = dict(http["headers"]).get("content-type", "")
+            if not media.lower().startswith(("application/json", "text/event-stream")):
+                self._found.add(media)
+
+    def checks(self) -> Iterator[Check]:
+        """Yield a warning if there are any."""
+        for media in sorted(self._found)[:1]:
+            said = escape_line(f"its answers have the Content-Type {media or 'that is empty'!r}")
+            yield Check("http", "warning", said, _JSON_TYPE)
+
+
+def _agreed(client: Client, took: float) -> Check:
     info = client.server_info
     name = " ".join(filter(None, [info.name, info.version])) or "a server without a name"
     said = f"revision {client.protocol_version} over {client.transport_name}, {name}"
+    if took > SLOW_START:
+        return Check("era", "warning", escape_line(f"{said}; connecting took {took:.1f} s"), _SLOW)
     return Check("era", "ok", escape_line(said))
 
 
 _MODEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_FEWEST, _MOST = 1, 1000
-_TOO_MANY = "Offer fewer tools: their definitions alone fill the context of a model."
+_MOST_TOOLS = 1000
 
 
 async def _tool_checks(client: Client) -> list[Check]:
@@ -272,25 +317,12 @@ async def _tool_checks(client: Client) -> list[Check]:
     tools = [tool.raw for tool in await client.list_tools()]
     if "tools" not in first:
         raise ProtocolViolation("the result of tools/list has no list of tools")
-    counts = Counter(safe_str(tool.get("name")) for tool in tools)
-    twice = [name for name, count in counts.items() if count > 1]
-    said, hint = f"{len(tools)} tool{'' if len(tools) == 1 else 's'}", ""
-    if twice:
-        said += f"; several are called {escape_line(', '.join(twice[:_NAMED]))}"
-        hint = "Give every tool a unique name: of these only one can be called."
     agreement = connection_of(client).agreement
     unseen = [f"{tool.get('name')}: {each}" for tool in tools for each in invisible_in(tool)]
     unseen += invisible_in(agreement.instructions if agreement else None, "instructions")
-    if unseen:
-        said += f"; {_named(unseen)}"
-        hint = hint or "Remove the invisible characters: models do not get them."
-    unfit = [name for name in counts if not _MODEL_NAME.fullmatch(name)]
-    if unfit:
-        said += f"; no model API takes the name {escape_line(', '.join(unfit[:_NAMED]))}"
-        hint = hint or "Name tools with up to 64 letters, digits, _ and -, so that models see them."
-    if not _FEWEST <= len(tools) <= _MOST:
-        hint = hint or (_TOO_MANY if tools else "Check why its list of tools is empty.")
-    listed = Check("tools", "warning" if hint else "ok", said, hint)
+    listed = _listed_check([safe_str(tool.get("name")) for tool in tools], unseen)
+    if not tools:
+        return [listed, Check("schemas", "skipped", "there are no tools")]
     results, inputs = (
         [
             f"{key} of {tool.get('name')}: {problem}"
@@ -299,14 +331,36 @@ async def _tool_checks(client: Client) -> list[Check]:
         ]
         for key in ("outputSchema", "inputSchema")
     )
-    wrong = results + inputs
-    if not wrong:
-        return [listed, Check("schemas", "ok", "all of them can be used")]
+    if not (results or inputs):
+        return [listed, Check("schemas", "ok", "all are valid JSON Schema")]
     hint = "models get its usable parts, and may miss the rest"
     if results:
         hint = "the results of the tool cannot be checked"
     status: Status = "failed" if results else "warning"
-    return [listed, Check("schemas", status, _named(wrong), f"Correct the schema: {hint}.")]
+    said = _named(results + inputs)
+    return [listed, Check("schemas", status, said, f"Correct the schema: {hint}.")]
+
+
+def _listed_check(names: Sequence[str], unseen: Sequence[str]) -> Check:
+    """Check the names of tools, and how many there are. ``unseen``: their invisible characters."""
+    counts = Counter(names)
+    found: list[tuple[str, str]] = []
+    if not names:
+        found.append(("", "Check why its list of tools is empty."))
+    if twice := [name for name, count in counts.items() if count > 1]:
+        hint = "Give every tool a unique name: of these only one can be called."
+        found.append((f"several are called {', '.join(twice[:_NAMED])}", hint))
+    if unseen:
+        found.append((_named(unseen), "Remove the invisible characters: models do not get them."))
+    if unfit := [name for name in counts if not _MODEL_NAME.fullmatch(name)]:
+        hint = "Name tools with up to 64 letters, digits, _ and -, so that models see them."
+        found.append((f"no model API takes the name {', '.join(unfit[:_NAMED])}", hint))
+    if len(names) > _MOST_TOOLS:
+        hint = "Offer fewer tools: their definitions alone fill the context of a model."
+        found.append(("", hint))
+    count = f"{len(names)} tool{'' if len(names) == 1 else 's'}"
+    said = escape_line("; ".join(filter(None, [count, *(each for each, _ in found)])))
+    return Check("tools", "warning", said, found[0][1]) if found else Check("tools", "ok", said)
 
 
 def _named(found: Sequence[str]) -> str:
@@ -324,10 +378,9 @@ def _protocol_check(judged: JudgedTranscript) -> Check:
     faults = [each for each in faults if not re.match(r"result\.tools\[\d+\]", each.text)]
     if not faults:
         return Check("protocol", "ok", "its messages match the schema of the revision")
-    texts = [f"{each.text} [{each.clause}]" for each in faults[:_NAMED]]
-    more = f"; and {len(faults) - _NAMED} more" if len(faults) > _NAMED else ""
+    said = _named([f"{each.text} [{each.clause}]" for each in faults])
     hint = "Correct the server's messages; mcpclient check lists all violations."
-    return Check("protocol", "warning", escape_line("; ".join(texts) + more), hint)
+    return Check("protocol", "warning", said, hint)
 
 
 def _problem_of(tool: Mapping[str, Any], key: str) -> str:
@@ -336,13 +389,8 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
         return "" if key == "outputSchema" else "it is missing"
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return 'its type is not "object"'
-    from ..protocol.schema import compile_schema
-
-    try:
-        compile_schema(schema, clock=steady_seconds)
-    except McpError as error:
-        return str(error)
-    return ""
+    faults = schema_faults({key: schema}, "", clock=steady_seconds)
+    return next((each.text.partition(": ")[2] for each in faults), "")
 
 
 _GAP = " " * 18

@@ -53,12 +53,11 @@ async def _run_info(client: Client, screen: Screen, options: argparse.Namespace)
         ("transport", client.transport_name),
         ("capabilities", ", ".join(abilities) or "none"),
     ]
-    columns = screen.style.columns
-    text = definitions(rows, columns)
+    text = definitions(rows, screen.style.columns)
     agreement = connection_of(client).agreement
     instructions = agreement.instructions if agreement is not None else None
     if instructions:
-        text += "\n\n" + fill(escape(instructions.strip()), columns)
+        text += f"\n\n{escape(instructions.strip())}"
     raw = {
         "serverInfo": server.raw,
         "protocolVersion": client.protocol_version,
@@ -199,19 +198,18 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
     ``line``: a call of it, to be copied.
     """
-    head = [style.bold(fill(arguments.signature(tool), style.columns)), style.dim(_mark(tool))]
-    parts = ["\n".join(filter(None, head))]
-    text = tool.description or tool.title
-    if text:
-        parts.append(fill(escape(text.strip()), style.columns))
-    header: tuple[str, ...] = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
-    rows = _argument_rows(tool.input_schema)
-    parts.append(table(header, rows, style))
-    schema, header = tool.output_schema, ("RETURNS", "TYPE", "DESCRIPTION")
+    head = [style.bold(arguments.signature(tool)), style.dim(_mark(tool))]
+    schema = tool.output_schema
     returned = arguments.properties_of(schema).items()
     rows = ((name, arguments.type_of(each, schema), _text(each)) for name, each in returned)
-    parts.append(table(header, rows, style))
-    parts.append(fill(escape_line(line), style.columns))
+    header = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
+    parts = (
+        "\n".join(filter(None, head)),
+        escape((tool.description or tool.title or "").strip()),
+        table(header, _argument_rows(tool.input_schema), style),
+        table(("RETURNS", "TYPE", "DESCRIPTION"), rows, style),
+        escape_line(line),
+    )
     return "\n\n".join(filter(None, parts))
 
 

@@ -61,12 +61,12 @@ _CELL = re.compile(r"(?<!\\)\|")
 
 
 @LocalCommand("help", usage="[CHAPTER | COMMAND | errors CODE | errors EXCEPTION]")
-async def _help(screen: Screen, options: argparse.Namespace) -> Answer:
+def _help(screen: Screen, options: argparse.Namespace) -> Answer:
     columns = screen.style.columns
     text = _text_for(options.words, columns)
     if columns is not None and options.words and options.words[0] in CHAPTERS:
         return Answer({"text": text}, laid_out(text, columns), is_code=True)
-    return Answer({"text": text}, fill(text, columns))
+    return Answer({"text": text}, text)
 
 
 def _text_for(words: list[str], columns: int | None) -> str:
@@ -284,7 +284,7 @@ def _words_of(
     details='In ~/.bashrc or ~/.zshrc: eval "$(mcpclient completion bash)", or zsh. For fish: '
     "mcpclient completion fish > ~/.config/fish/completions/mcpclient.fish",
 )
-async def _completion(screen: Screen, options: argparse.Namespace) -> Answer:
+def _completion(screen: Screen, options: argparse.Namespace) -> Answer:
     words: list[str] = options.words
     if len(words) != 1 or words[0] not in _SCRIPTS:
         raise UsageError("completion is for one of: bash, zsh, fish")

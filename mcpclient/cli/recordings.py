@@ -135,7 +135,7 @@ _SHOWN = ("time", "user", "server", "kind", "method", "name", "decision", "outco
         "were cut off at the end are missed unless --head has the hash of one of them."
     ),
 )
-async def _audit(screen: Screen, options: argparse.Namespace) -> Answer:
+def _audit(screen: Screen, options: argparse.Namespace) -> Answer:
     if len(options.words) != 2 or options.words[0] not in ("verify", "show"):
         raise UsageError("audit needs verify or show, and the file of the log")
     action, path = options.words

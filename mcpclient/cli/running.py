@@ -52,8 +52,9 @@ def run(words: list[str]) -> int:
     try:
         request = understand(words)
         with _log_lines(screen, request):
+            work: Answer | Awaitable[Answer]
             if isinstance(request, Request):
-                work: Awaitable[Answer] = _ask(request, screen)
+                work = _ask(request, screen)
             else:
                 work = request.function(screen, request.options)
             return asyncio.run(_perform(work, screen, as_json=request.options.json))
@@ -84,12 +85,12 @@ def _could_show(screen: Screen, value: Any) -> bool:
     return True
 
 
-async def _perform(work: Awaitable[Answer], screen: Screen, *, as_json: bool) -> int:
+async def _perform(work: Answer | Awaitable[Answer], screen: Screen, *, as_json: bool) -> int:
     """Do the work and show its answer. Return the exit code."""
     cancel_on_ctrl_c()
     termination = Termination()
     try:
-        answer = await work
+        answer = work if isinstance(work, Answer) else await work
         _show(answer, screen, as_json=as_json)
     except asyncio.CancelledError:
         if termination.requested:

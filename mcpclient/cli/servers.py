@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
@@ -20,9 +19,9 @@ from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
 from .command import Answer, LocalCommand, at_least_one, flag, option, seconds
 from .commands import FAILED, USAGE
-from .configured import load, none_configured, shown_target
+from .configured import doctored, load, none_configured, shown_target
 from .connecting import REFUSING
-from .layout import Style, fill, listing, one_line, table
+from .layout import Style, listing, one_line, table
 from .render import writing
 from .running import in_short, text_and_hint
 from .screen import Screen
@@ -72,6 +71,7 @@ def _list_found(screen: Screen) -> Answer:
     found = [
         {**_written(server), "name": f"{name}@{place.application}"}
         for place in discover_configs()
+        if place.application != "mcpclient"  # whose servers need no application in their names
         for name, server in load(place.path, foreign=True).servers.items()
     ]
     rows = [(each["name"], each["status"], each["target"], each["file"]) for each in found]
@@ -159,12 +159,7 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     text = "\n".join([listed, *_waiting(config, servers)])
-    return Answer(raw, fill(text, style.columns), notes=_doctored(failed))
-
-
-def _doctored(failed: Sequence[str]) -> list[str]:
-    """Return the line that names the doctor for the first of the failed servers."""
-    return [f"what to do about it: mcpclient doctor {shlex.quote(failed[0])}"] if failed else []
+    return Answer(raw, text, notes=doctored(failed))
 
 
 def _waiting(config: Config, servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -249,7 +244,7 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
             screen.say(f"{name}: {unseen}")
     if options.check:
         found = [*_compared(pins, gone, offers), *_unknown(down)]
-        return _answer_lock(found, options.file, offers, screen.style)
+        return _answer_lock(found, options.file, offers)
     if down and not offers:
         raise next(iter(down.values()))
     with writing(options.file):
@@ -258,8 +253,8 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
     lines += [each.shown for each in _unknown(down)]
     raw = {"locked": counts, "not_locked": list(down), "file": options.file}
-    text = fill("\n".join(lines), screen.style.columns)
-    return Answer(raw, text, exit_code=FAILED if down else 0, notes=_doctored(list(down)))
+    text, code = "\n".join(lines), FAILED if down else 0
+    return Answer(raw, text, exit_code=code, notes=doctored(list(down)))
 
 
 class _Finding(NamedTuple):
@@ -304,9 +299,7 @@ def _compared(
             yield _Finding(name, each.kind, message, again, each.tool, each.difference)
 
 
-def _answer_lock(
-    found: Sequence[_Finding], file: str, offers: Iterable[str], style: Style
-) -> Answer:
+def _answer_lock(found: Sequence[_Finding], file: str, offers: Iterable[str]) -> Answer:
     servers: dict[str, list[dict[str, str]]] = {}
     for each in found:
         fields = {"tool": each.tool, "kind": each.kind, "difference": each.difference}
@@ -314,10 +307,6 @@ def _answer_lock(
     same = [one_line(name) for name in offers if name not in servers]
     lines = [f"unchanged: {', '.join(same)}"] if same and found else []
     lines += [each.shown for each in found] or ["nothing differs from the lock"]
-    down = [each.server for each in found if each.kind == "unreachable"]
-    return Answer(
-        {"servers": servers, "unchanged": same, "file": file},
-        fill("\n".join(lines), style.columns),
-        exit_code=FAILED if found else 0,
-        notes=_doctored(down),
-    )
+    notes = doctored([each.server for each in found if each.kind == "unreachable"])
+    raw, code = {"servers": servers, "unchanged": same, "file": file}, FAILED if found else 0
+    return Answer(raw, "\n".join(lines), exit_code=code, notes=notes)

@@ -7,7 +7,6 @@ import asyncio
 import gc
 import json
 import os
-import shlex
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from datetime import datetime
@@ -23,7 +22,7 @@ from ..sessions.front import is_session_name
 from ..sessions.host import Host, SessionTransport
 from ..sessions.sockets import Place
 from .command import Answer, LocalCommand, Server, flag, option, seconds
-from .configured import load
+from .configured import doctored, load
 from .connecting import client_for
 from .layout import table
 from .main import main
@@ -153,9 +152,9 @@ async def _start(screen: Screen, options: argparse.Namespace) -> Answer:
     async with screen.status:
         outcomes = await asyncio.gather(*map(start_named, ready))
     failed = [found["server"] for code, found in outcomes if code]
-    notes = [f"what to do about it: mcpclient doctor {shlex.quote(name)}" for name in failed[:1]]
+    raw = {"opened": [found for _, found in outcomes]}
     code = max((code for code, _ in outcomes), default=0)
-    return Answer({"opened": [found for _, found in outcomes]}, exit_code=code, notes=notes)
+    return Answer(raw, exit_code=code, notes=doctored(failed))
 
 
 def _run_command(words: list[str]) -> int:
@@ -209,7 +208,7 @@ _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
     usage="[--log @NAME]",
     options=(flag("--log", "show the stderr of a session's server"),),
 )
-async def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
+def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
     names = [word.lstrip("@") for word in options.words]
     if options.log and len(names) != 1:
         raise UsageError("sessions --log needs one session, such as @browser")
@@ -236,7 +235,7 @@ def _ask(name: str, method: str) -> dict[str, Any] | None:
 @LocalCommand(
     "close", usage="@NAME ... | --all", options=(flag("--all", "end all sessions of this user"),)
 )
-async def _close(screen: Screen, options: argparse.Namespace) -> Answer:
+def _close(screen: Screen, options: argparse.Namespace) -> Answer:
     names = [word.lstrip("@") for word in options.words]
     if bool(names) == options.all:
         raise UsageError("close needs the names of sessions, such as @browser, or --all")

@@ -9,17 +9,14 @@ from typing import Any, NamedTuple
 
 from ..config.config import ServerConfig
 from ..config.reading import ConfigReader, WrittenServer
-from ..config.scopes import Place, discover_configs
-from ..entries.applications import APPLICATIONS
+from ..config.scopes import Place
 from ..entries.entry import EntryError, read_entry
 from ..entries.variables import references
 from ..errors import UsageError
 from ..recording.secrets import is_secret_name
 from ..suggestions import there_are, there_is_no
-from .configured import load
+from .configured import OURS, load, paths_of, split_application
 
-# The applications whose entries are like ours.
-OURS = ("mcpclient", "claude-code")
 _ENDINGS = (".json", ".jsonc", ".toml", ".yaml", ".yml")
 _DOLLAR = re.compile(r"(?<![$\\])\$([A-Za-z_][A-Za-z0-9_]*)")
 _RELATIVE = re.compile(r"\.{1,2}[/\\]")
@@ -50,9 +47,9 @@ def taken_from(word: str) -> list[Taken] | None:
     ``NAME@APPLICATION``, ``@APPLICATION`` for all of its servers, or the path of a file with
     servers. Raises `UsageError` where there are none, and for an entry that cannot be used.
     """
-    name, at, application = word.rpartition("@")
-    if at and application in APPLICATIONS:
-        places = [place.path for place in discover_configs(apps=[application])]
+    name, application = split_application(word)
+    if application:
+        places = paths_of(application)
         if not places:
             raise UsageError(f"there is no file of {application} on this machine").advise(
                 "mcpclient servers --found lists the servers of other applications."

@@ -28,7 +28,7 @@ _NOT_PACKAGES = ("src", "lib", "python")
     ),
     details="The lines of a part are those that it adds to a copy of stdio alone.",
 )
-async def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
+def _vendor(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.parts:
         sizes = copying.part_sizes()
         lines = [f"{name:14} {sizes[name]:6}  {part.purpose}" for name, part in PARTS.items()]

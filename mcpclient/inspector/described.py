@@ -19,7 +19,7 @@ from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
-from ..hints import PAGE, hint_for
+from ..hints import SHELL, Speech, hint_for
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer, forget_variables
 from ..protocol.faults import Fault, lists
@@ -28,13 +28,33 @@ from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
 from ..recording.transcript import error_facts
 
+_PAGE: Speech = {
+    **SHELL,
+    **{name: f"{name} of its configuration" for name in ("ca_file", "cwd", "env", "proxy")},
+    "auth": "the server's configuration",
+    "call_schema": "Compare the arguments with the form, or with the definition below it.",
+    "connect": "Connect first, by the button above.",
+    "connect_timeout": "the timeout of its configuration",
+    "credentials": "Log in with another account, or configure a token that may do this.",
+    "grant": "the sandbox of its configuration",
+    "handlers": "Nothing answers such questions here: see what this client handles, on its page.",
+    "identify": "Log in by the button above, or configure a token for the server.",
+    "log_in": "Log in again, by the button above.",
+    "max_timeout": "the timeout below the form",
+    "offers": "See the lists on the left, and the capabilities of the server on its page.",
+    "resources": "See which resources the server has, in the list on the left.",
+    "timeout": "the timeout below the form",
+    "trace": "the records on the right",
+    "visit": "Log in by the button above.",
+}
+
 
 def described_error(error: BaseException | None) -> dict[str, Any] | None:
     """Return an error without secrets: ``type``, ``text``, and a ``hint`` or None."""
     if error is None:
         return None
     facts = error_facts(error, Redactor())
-    hint = hint_for(error, PAGE) if isinstance(error, McpError) else ""
+    hint = hint_for(error, _PAGE) if isinstance(error, McpError) else ""
     return {"hint": hint or None, **facts}
 
 

@@ -49,7 +49,7 @@ FINDINGS: dict[str, tuple[list[str], str]] = {
         "not a usable JSON Schema",
     ),
     "model-schema": (offering([{**DESCRIBED, "name": "a.b"}]), "does not accept its name"),
-    "invisible": (offering([{**DESCRIBED, "description": "Do\u200b it"}]), "\\u200b"),
+    "invisible": (offering([{**DESCRIBED, "description": "Do\u200b it"}]), "U+200B"),
     "no-description": (offering([{**DESCRIBED, "description": " "}]), "no description"),
     "no-annotations": (offering([{**DESCRIBED, "annotations": None}]), "readOnlyHint"),
     "request-failed": (offering({"t": 1}), "not a list"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.server
 import json
 import socket
 import sys
@@ -24,6 +25,7 @@ from mcpclient import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.cli import doctor
 from mcpclient.cli.doctor import CHECKS, check_of
 from mcpclient.cli.main import main
 from mcpclient.errors import ConnectKind, LossKind, ViolationKind
@@ -83,6 +85,17 @@ LOCAL = {
         check="tools",
         status="warning",
         code=0,
+    ),
+    "no tools": Found(offering([]), "list of tools is empty", "tools", "warning", 0),
+    "10,000 tools": Found(
+        offering([{**FINE, "name": f"t{n}"} for n in range(1001)]),
+        "fewer tools",
+        "tools",
+        "warning",
+        0,
+    ),
+    "a name that no model API takes": Found(
+        offering([{**FINE, "name": "a.b"}]), "Name tools with", "tools", "warning", 0
     ),
     "two tools of one name": Found(
         offering([FINE, FINE]), "a unique name", check="tools", status="warning", code=0
@@ -185,6 +198,40 @@ def test_variables_with_authorities_are_told(
         assert f"SSL_CERT_FILE={authority.file}\n" in checks["tls"]["found"]
         _, checks = examined([url, "--ca-file", authority.file], capsys)
         assert checks["tls"]["found"] == ""
+
+
+def test_what_other_programs_refuse(
+    nothing_configured: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-1: a byte order mark, answers of another type than JSON, and a slow start."""
+    file = nothing_configured / "servers.json"
+    demo = {"command": sys.executable, "args": [DEMO]}
+    file.write_text(json.dumps({"mcpServers": {"demo": demo}}), "utf-8-sig")
+    expect(
+        Found(["demo", "--config", str(file)], "without a byte order mark", "config", "warning", 0),
+        capsys,
+    )
+    answers = {
+        "initialize": {
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "serverInfo": {"name": "n", "version": "1"},
+        }
+    }
+
+    def plain(request: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
+        asked = json.loads(body or b"{}")
+        result = answers.get(asked.get("method"))
+        error = {"error": {"code": -32601, "message": "no"}}
+        outcome = {"result": result} if result else error
+        said = json.dumps({"jsonrpc": "2.0", "id": asked.get("id"), **outcome})
+        answer(200, {"Content-Type": "text/plain"}, said)(request, body)
+
+    with served(plain) as place:
+        words = [f"http://{place}/mcp"]
+        expect(Found(words, "application/json", "http", "warning", 0), capsys)
+    monkeypatch.setattr(doctor, "SLOW_START", -1.0)
+    expect(Found(offering([FINE]), "start faster", "era", "warning", 0), capsys)
 
 
 def test_a_sound_server_passes(capsys: Capture) -> None:

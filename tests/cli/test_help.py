@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import io
 
 import pytest
 
 import mcpclient
-from mcpclient.cli.command import LocalCommand
+from mcpclient.cli.command import Answer, LocalCommand
 from mcpclient.cli.commands import command_named
 from mcpclient.cli.help import CHAPTERS, chapter, laid_out
 from mcpclient.cli.screen import Screen
@@ -21,11 +20,9 @@ def shown(*words: str, out: io.StringIO | None = None) -> str:
     command = command_named("help")
     assert isinstance(command, LocalCommand)
     screen = Screen(out or io.StringIO(), io.StringIO(), {})
-
-    async def answer() -> str:
-        return (await command.function(screen, argparse.Namespace(words=list(words)))).text
-
-    return asyncio.run(answer())
+    answer = command.function(screen, argparse.Namespace(words=list(words)))
+    assert isinstance(answer, Answer)
+    return answer.text
 
 
 @pytest.mark.parametrize("name", CHAPTERS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Awaitable
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server
 RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
 
 
-def work(words: list[str], screen: Screen) -> Awaitable[Any]:
+def work(words: list[str], screen: Screen) -> Any:
     """Return the command's work, which `asyncio` has to do."""
     request = understand(["inspect", *words])
     assert isinstance(request, LocalRequest)
