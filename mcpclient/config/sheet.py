@@ -43,6 +43,7 @@ _KEY = re.compile(
 _WORD = re.compile(r"\w+")
 # Signs of code, which may look at any variable of its process; behind such an option, any words.
 _CODE = re.compile(r"[(){}\[\]`$\n]|%\w+%")
+_LONGEST = 256  # characters of a default that is looked at
 _CODE_OPTION = re.compile(r"-[A-Za-z]*[ceEprx]|--(?:call|command|eval|exec|execute|print)")
 
 
@@ -156,6 +157,8 @@ class _Secrets:
 
 def _has_code(command: Sequence[str], defaults: Mapping[str, str]) -> bool:
     """Return whether a command may hold code, or a shell reads it."""
+    if any(len(defaults.get(name, "")) > _LONGEST for name in references(command, "input")):
+        return True  # each mention of it would take as much memory again
     words = [without_references(word, defaults) for word in command]
     return any(
         is_shell(word)

@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import sys
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -145,7 +146,12 @@ def test_values_that_would_fill_the_memory(
     good = {"command": "true"}
     entry = {"command": "sh", "args": words, "disabled": disabled}
     repository.write(inputs=inputs, s=entry, good=good)
-    config = load_config()
+    tracemalloc.start()
+    try:
+        config = load_config()
+        assert tracemalloc.get_traced_memory()[1] < 100_000_000
+    finally:
+        tracemalloc.stop()
     assert list(config.servers) == ["good"]
     assert "too long" in config.problems[0].message
 
