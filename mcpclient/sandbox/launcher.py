@@ -8,7 +8,8 @@ Three processes, so that nothing outlives the client, whichever of them is kille
 - the front, which the client sees: it passes signals on and ends as the server ends. When the
   client dies, or the front is killed, a parent-death signal reaches the keeper.
 - the keeper, in a session of its own: it adopts orphans of the server (a "subreaper"), watches
-  limits, and kills everything when the server ends or the front dies.
+  limits, and kills everything when the server ends or the front dies. For an ordinary user it is
+  the first process of a namespace, where the system allows that.
 - the server, which confines itself before it executes the command.
 
 The kernel decides on every system call of the server by itself. A call that waited for the keeper
@@ -31,7 +32,19 @@ import time
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socketpair
 from fcntl import ioctl
 from resource import RLIMIT_CORE, setrlimit
-from signal import SIGCHLD, SIGHUP, SIGINT, SIGKILL, SIGTERM, SIGUSR1, set_wakeup_fd, signal
+from signal import (
+    SIG_BLOCK,
+    SIG_UNBLOCK,
+    SIGCHLD,
+    SIGHUP,
+    SIGINT,
+    SIGKILL,
+    SIGTERM,
+    SIGUSR1,
+    pthread_sigmask,
+    set_wakeup_fd,
+    signal,
+)
 
 from .restrictions import (
     AT_FDCWD,
@@ -40,6 +53,7 @@ from .restrictions import (
     SET_SUBREAPER,
     confine_signals,
     control,
+    fork_apart,
     restrict,
 )
 
@@ -52,6 +66,8 @@ _PREFIX = "[mcpclient sandbox]"
 _LIMIT_PERIOD, _START_PERIOD = 0.2, 0.01
 _RECEIVE, _ANSWER, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = 0x100, 0x1000
+# Passed on to the server, once each process has a handler: until then they wait.
+_PASSED_ON = (SIGTERM, SIGINT, SIGHUP)
 
 
 def _say(text: str) -> None:
@@ -74,19 +90,18 @@ def main() -> NoReturn:
     with os.fdopen(int(sys.argv[-1]), "rb") as file:
         orders: dict[str, Any] = marshal.load(file)
     control(SET_SUBREAPER, 1)
-    front = os.getpid()
+    pthread_sigmask(SIG_BLOCK, _PASSED_ON)
     try:
         confine_signals()
-        keeper = os.fork()
-        if keeper == 0:
-            _Keeper(orders, front).run()
+        keeper, news = _start_keeper(orders)
     except OSError as error:
         _say(f"cannot start the server: {error}")
         os._exit(126)
-    for number in (SIGTERM, SIGINT, SIGHUP):
+    for number in _PASSED_ON:
         signal(number, lambda number, frame: _pass_on(keeper, number))
     # The signal also comes when the thread that started us ends and its process lives on.
     signal(SIGUSR1, lambda *_: _end_without(orders["client"], keeper))
+    pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
     control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
     _end_without(orders["client"], keeper)
     _drop_streams(3)
@@ -94,7 +109,23 @@ def main() -> NoReturn:
         process, status = os.waitpid(-1, 0)
         if process == keeper:
             _kill_all()  # there are others only if the keeper was killed
-            _end_as(status)
+            told = os.read(news, 4)
+            _end_as(struct.unpack("=i", told)[0] if told else status)
+
+
+def _start_keeper(orders: dict[str, Any]) -> tuple[int, int]:
+    """Return the keeper's process, and a pipe that gets the status of the server when it ends."""
+    for is_apart in (os.geteuid() != 0, False):
+        news, told = os.pipe()
+        keeper = fork_apart(orders["machine"]) if is_apart else os.fork()
+        if keeper == 0:
+            os.close(news)
+            _Keeper(orders, told, is_apart).run()
+        os.close(told)
+        if os.read(news, 1):
+            return keeper, news
+        os.close(news)
+    raise OSError(errno.ECHILD, "the launcher was killed")
 
 
 def _kill_all() -> None:
@@ -188,9 +219,10 @@ def _remove(folder: str) -> None:
 class _Keeper:
     """Adopts, watches and ends the server's processes."""
 
-    def __init__(self, orders: dict[str, Any], front: int) -> None:
+    def __init__(self, orders: dict[str, Any], told: int, is_apart: bool) -> None:
         self._orders = orders
-        self._front = front
+        self._told = told
+        self._is_apart = is_apart
         self._load = os.open("/proc/loadavg", os.O_RDONLY)
         self._newest, self._next_check = b"", 0.0
         self._deadline = time.monotonic() + (orders["seconds"] or float("inf"))
@@ -200,7 +232,8 @@ class _Keeper:
     def run(self) -> NoReturn:
         os.setsid()
         control(SET_SUBREAPER, 1)
-        confine_signals()
+        if not self._is_apart:  # signals do not leave a namespace anyway
+            confine_signals()
         wake, waker = os.pipe()
         os.set_blocking(waker, False)
         set_wakeup_fd(waker, warn_on_full_buffer=False)
@@ -208,17 +241,17 @@ class _Keeper:
         signal(SIGUSR1, self._finish)
         signal(SIGHUP, lambda *_: None)
         control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
+        os.write(self._told, b"!")  # fails where the front has died before
         os.mkdir(self._folder, 0o700)
         ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
         server = os.fork()
         if server == 0:
             ours.close()
-            _become_server(self._orders, self._folder, theirs)
+            _become_server(self._orders, self._folder, theirs, self._is_apart)
         theirs.close()
         for number in (SIGTERM, SIGINT):
             signal(number, lambda number, frame: self._pass_on(server, number))
-        if os.getppid() != self._front:
-            self._finish()
+        pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
         listener = _received_descriptor(ours)
         ours.close()
         _drop_streams(2)  # stderr stays open, for reports of denied rights
@@ -232,10 +265,16 @@ class _Keeper:
             _pass_on(server, number)  # it has not made its own group yet
 
     def _finish(self, *_: object, status: int = SIGKILL) -> NoReturn:
-        """Kill the remaining processes, remove the server's folder, and end as the server ended."""
+        """Kill the remaining processes, remove the server's folder, and tell how the server ended.
+
+        The first process of a namespace cannot end by a signal as the server did.
+        """
         _kill_all()
         _remove(self._folder)
-        _end_as(status)
+        try:
+            os.write(self._told, struct.pack("=i", status))
+        finally:
+            os._exit(0)
 
     def _serve(self, server: int, wake: int, listener: int | None) -> int:
         poll = select.poll()
@@ -377,15 +416,19 @@ def _received_descriptor(connection: Any) -> int | None:
 # The server
 
 
-def _become_server(orders: dict[str, Any], folder: str, connection: Any) -> NoReturn:
+def _become_server(
+    orders: dict[str, Any], folder: str, connection: Any, is_apart: bool
+) -> NoReturn:
     try:
         os.setsid()
         set_wakeup_fd(-1)
         for number in (SIGCHLD, SIGUSR1, SIGHUP):
             signal(number, 0)  # SIG_DFL
+        pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
         os.closerange(3, connection.fileno())
         os.closerange(connection.fileno() + 1, 1 << 16)
-        listener = restrict(orders, [*orders["write"], os.fsencode(folder)])
+        writable = [*orders["write"], os.fsencode(folder)]
+        listener = restrict(orders, writable, is_apart=is_apart)
         if listener is not None:
             connection.sendmsg([b"!"], [(SOL_SOCKET, SCM_RIGHTS, struct.pack("=i", listener))])
             os.close(listener)

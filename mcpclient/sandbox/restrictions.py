@@ -10,7 +10,7 @@ import errno
 import os
 import struct
 from resource import RLIM_INFINITY, RLIMIT_CORE, RLIMIT_DATA, RLIMIT_FSIZE, getrlimit, setrlimit
-from signal import SIGKILL
+from signal import SIGCHLD, SIGKILL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # see `launcher`
@@ -23,10 +23,11 @@ _NO_ROOT_SECUREBITS = 0b1111
 _CAPABILITY_VERSION = 0x20080522
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
+_CLONE = {"x86_64": 56, "aarch64": 220}
 _FILTER_MODE, _NEW_LISTENER, _WAIT_KILLABLE = 1, 8, 32
-_NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
+_NEW_USER, _NEW_PROCESSES, _NEW_MOUNTS = 0x10000000, 0x20000000, 0x00020000
 _RECURSIVE, _SLAVE = 0x4000, 0x80000
-_NO_SUID_DEVICES_PROGRAMS = 0b1110
+_READ_ONLY_NO_SUID_DEVICES_PROGRAMS = 0b1111
 _OPEN_TREE, _MOVE_MOUNT, _MOUNT_SETATTR = 428, 429, 442
 _CLONE_TREE, _WHOLE_TREE, _FROM_DESCRIPTOR, _READ_ONLY = 1, 0x8000, 4, 1
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
@@ -84,10 +85,39 @@ def confine_signals() -> None:
     raise OSError(errno.ENOSYS, "the kernel does not confine signals")
 
 
-def restrict(orders: dict[str, Any], writable: list[bytes]) -> int | None:
+def fork_apart(machine: str) -> int:
+    """Fork as `os.fork` does, but into namespaces of processes and mounts; -1 where it is refused.
+
+    An ordinary user cannot mount /proc otherwise. The new process is the first one there, and all
+    others end with it. It ends at once where /proc cannot be mounted, as in most containers.
+    """
+    user, group = os.geteuid(), os.getegid()
+    flags = ctypes.c_ulong(_NEW_USER | _NEW_PROCESSES | _NEW_MOUNTS | SIGCHLD)
+    process: int = _libc.syscall(ctypes.c_long(_CLONE[machine]), flags, None, None, None, None)
+    if process == 0:
+        try:
+            _map(user, group)
+            _checked(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None), "mount")
+            _checked(_mount_processes(), "mount")
+        except OSError:
+            os._exit(1)
+    return process
+
+
+def _mount_processes() -> int:
+    """Mount a /proc that shows only the processes that the reader may trace: the server's."""
+    flags = _READ_ONLY_NO_SUID_DEVICES_PROGRAMS
+    return int(_libc.mount(b"proc", b"/proc", b"proc", flags, b"hidepid=4"))
+
+
+def restrict(orders: dict[str, Any], writable: list[bytes], *, is_apart: bool) -> int | None:
     """Confine this process; return the filter's listener if it is to decide on changes of modes."""
     is_closed = _can_close_mounts(writable)
-    processes = _close_mounts(writable) if is_closed else _own_process()
+    if is_closed:
+        _close_mounts(writable)
+    # Landlock does not tell processes apart in /proc.
+    is_own = is_apart or (is_closed and _mount_processes() == 0)
+    processes = b"/proc" if is_own else b"/proc/%d" % os.getpid()
     control(SET_PARENT_DEATH_SIGNAL, SIGKILL)  # another user namespace has cleared it
     _limit(orders)
     _drop_capabilities(orders["machine"])
@@ -113,24 +143,13 @@ def _can_close_mounts(writable: list[bytes]) -> bool:
     os._exit(0)
 
 
-def _close_mounts(writable: list[bytes]) -> bytes:
-    """Make all other files read-only, and return the folder of processes that can be read.
-
-    Landlock does not confine changes of modes and times, nor does it tell processes apart in /proc.
-    """
+def _close_mounts(writable: list[bytes]) -> None:
+    """Make all other files read-only: Landlock does not confine changes of modes and times."""
     folder, user, group = os.getcwd(), os.geteuid(), os.getegid()
-    if _libc.unshare(_NEW_MOUNTS) < 0:  # an ordinary user needs a user namespace for it
+    if _libc.unshare(_NEW_MOUNTS) < 0:  # an ordinary user, where `fork_apart` has failed
         _checked(_libc.unshare(_NEW_MOUNTS | _NEW_USER), "unshare")
-        for name, content in (
-            ("setgroups", "deny"),
-            ("uid_map", f"{user} {user} 1"),
-            ("gid_map", f"{group} {group} 1"),
-        ):
-            with open(f"/proc/self/{name}", "w") as file:
-                file.write(content)
+        _map(user, group)
     _checked(_libc.mount(None, b"/", None, _SLAVE | _RECURSIVE, None), "mount")
-    # Shows only the processes that the reader may trace: those of the server.
-    own = _libc.mount(b"proc", b"/proc", b"proc", _NO_SUID_DEVICES_PROGRAMS, b"hidepid=4")
     if b"/" not in writable:
         trees = [(path, _tree_of(path)) for path in _outermost(writable)]
         attributes = struct.pack("=QQQQ", _READ_ONLY, 0, 0, 0)
@@ -139,7 +158,17 @@ def _close_mounts(writable: list[bytes]) -> bytes:
             _system_call(_MOVE_MOUNT, tree, b"", AT_FDCWD, path, _FROM_DESCRIPTOR)
             os.close(tree)
         os.chdir(folder)  # which may be another mount now
-    return b"/proc" if own == 0 else _own_process()
+
+
+def _map(user: int, group: int) -> None:
+    """Give this process, in a new user namespace, the user and group it had outside."""
+    for name, content in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(content)
 
 
 def _tree_of(path: bytes) -> int:
@@ -154,10 +183,6 @@ def _outermost(paths: list[bytes]) -> list[bytes]:
         for path in dict.fromkeys(paths)
         if not any(path.startswith(root) for root in roots if root != path.rstrip(b"/") + b"/")
     ]
-
-
-def _own_process() -> bytes:
-    return b"/proc/%d" % os.getpid()
 
 
 def _limit(orders: dict[str, Any]) -> None:

@@ -139,8 +139,8 @@ def test_without_a_sandbox_each_way_leads_out(way: str, outside: Path, tmp_path:
     os.geteuid() != 0 or not Path("/usr/bin/python3").exists(),
     reason="needs root, to become another user, and a Python that others may run",
 )
-def test_another_user_is_confined_as_root_is(outside: Path, tmp_path: Path) -> None:
-    """F-BOX-2"""
+def test_another_user_is_confined_as_root_is(outside: Path) -> None:
+    """F-BOX-2, F-BOX-4: and children read their own /proc; nothing outlives the launcher."""
     place = Path("/tmp", f"mcpclient-test-{os.urandom(6).hex()}")
     shutil.copytree(PACKAGE, place / "mcpclient", ignore=shutil.ignore_patterns("*.js", "*.md"))
     (place / "program").mkdir()
@@ -162,6 +162,14 @@ for way in {[way for way in hostile.WAYS if way not in LIMITS]!r}:
     command = ["/usr/bin/python3", {str(place / "program" / "hostile.py")!r}, way, outside]
     process = launch(command, {{}}, "/", Sandbox([outside + "/facts.json"]))
     answers[way] = process.communicate()[0].decode()
+process = launch(["/usr/bin/python3", "-c", {LIFE!r}], {{}}, "/", Sandbox(processes=20))
+answers["life"] = process.communicate()[0].decode()
+for number in (15, 9):
+    sleeper = "import time; print(flush=True); time.sleep(600)"
+    process = launch(["/usr/bin/python3", "-c", sleeper], {{}}, "/", Sandbox())
+    process.stdout.readline()
+    process.send_signal(number)
+    answers[number] = str([process.stdout.read().decode(), process.wait()])  # the end of stdout
 victim.kill()
 print(json.dumps(answers))
 """
@@ -181,6 +189,8 @@ print(json.dumps(answers))
     finally:
         shutil.rmtree(place)
     answers = json.loads(finished.stdout or "{}")
+    ended = [answers.pop(name, finished.stderr) for name in ("life", "15", "9")]
+    assert ended == ["[]\n", "['', -15]", "['', -9]"]
     assert len(answers) == len(hostile.WAYS) - len(LIMITS), finished.stderr
     assert {way for way, said in answers.items() if not said.startswith("denied: ")} == set()
 
