@@ -7,6 +7,7 @@ the test as well.
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
 import inspect
 import logging
@@ -51,6 +52,38 @@ LOST_IN_THE_LIBRARY = {
     "a subscription failed",
     "an attempt to connect %s failed",
 }
+
+
+# Seconds for one test, with what it sets up and tears down. The slowest takes a tenth of that where
+# nothing else runs.
+HANGS_AFTER = 300.0
+
+REAL_STDERR = pytest.StashKey[int]()  # and not the file that pytest puts in its place
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that hangs, or end its process where that cannot be, with all stacks shown.
+
+    An event loop only logs what is raised in one of its callbacks, so that more than one try may be
+    needed. The process ends last, since xdist runs a test that ended its process again.
+    """
+    stderr = item.config.stash[REAL_STDERR]
+    faulthandler.dump_traceback_later(HANGS_AFTER + 60, exit=True, file=stderr)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, _fail_for_a_hang)
+        signal.setitimer(signal.ITIMER_REAL, HANGS_AFTER, 5)
+    try:
+        return (yield)
+    finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _fail_for_a_hang(_number: int, _frame: object) -> None:
+    faulthandler.dump_traceback(2)
+    pytest.fail(f"the test has not ended within {HANGS_AFTER:g} s")
 
 
 @pytest.hookimpl(optionalhook=True, wrapper=True)
@@ -100,6 +133,7 @@ def _collect_garbage_for_good() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.stash[REAL_STDERR] = os.dup(2)
     if config.option.markexpr == "not slow":
         properties.try_fewer()
     for need in NEEDS:

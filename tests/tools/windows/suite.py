@@ -96,7 +96,13 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     log = log_of(machine, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more")
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    pytest = ["-m", "pytest", "-vv", "-p", "no:cacheprovider", "-p", "tests.tools.windows.watch"]
+    pytest = [
+        "-m",
+        "pytest",
+        "-vv",
+        "-p",
+        "no:cacheprovider",
+    ]
     pytest += [f"--junitxml={windows_path(report)}", "--continue-on-collection-errors"]
     begun = time.monotonic()
     limit = _START_LIMIT + _FILE_LIMIT * len(names)
