@@ -1,19 +1,25 @@
-"""The host's end of a bridge: lines on stdin and stdout."""
+"""The host's end of a bridge: lines on stdin and stdout, and the era that the host speaks."""
 
 from __future__ import annotations
 
+import abc
 import asyncio
-from typing import IO, Any, Callable, Protocol
+from logging import ERROR, WARNING
+from typing import IO, Any, Callable
 
-from ..errors import PeerError
+from ..client.connection.limits import RequestOptions
+from ..errors import McpError, PeerError
+from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer
 from ..jsonrpc.codec import VerbatimObject, encode, encode_large, finite
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
-from ..jsonrpc.peer import Params, Peer, Service
+from ..jsonrpc.peer import Params, Peer
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
-from .translation import VERSION
+from .translation import CAPABILITIES, INFO, VERSION, stateless_meta
+
+_logger = logger_for("mcpclient.bridge")
 
 # Seconds that a host that has closed stdin still waits for an answer; each answer renews them. The
 # SDKs send SIGTERM after two. And seconds between two looks whether it still reads.
@@ -24,56 +30,86 @@ _LOOK_EVERY = 0.05
 _MAX_EARLY = 1000
 
 
-class HostService(Service, Protocol):
-    """The one that serves a host: a bridge to one server, or to many."""
-
-    def host_stalled(self, *, is_stalled: bool) -> None:
-        """Handle that the host does not read, or reads again."""
-
-    def host_writes(self) -> None:
-        """Prepare for messages of the host that have come together."""
-
-    def host_wrote(self) -> None:
-        """Handle the end of these messages."""
+def _log(error: Exception) -> None:
+    is_expected = isinstance(error, McpError)
+    _logger.log(WARNING if is_expected else ERROR, "%s", error, exc_info=not is_expected and error)
 
 
-class HostChannel(Peer):
-    """A host that writes to ``stdin`` and reads from ``stdout``, both of which this closes.
+class HostService(Peer):
+    """The service of one host: a bridge to one server, or a gateway to many.
 
-    ``threads``: move bytes with threads, for pipes that no event loop can watch. ``over`` is done
-    when the host has closed both, or has got its answers after it has closed stdin. ``version``:
-    the revision of a host that has sent ``initialize``, otherwise "".
+    The host's messages show its era: a request of the stateless era names its revision, and others
+    follow ``initialize``. ``limits``: of each request; the host has its own.
+
+    - ``version``: the revision of a host that has sent ``initialize``, otherwise "". ``declared``:
+      the capabilities of the host, and the params of its ``initialize``.
+    - ``is_opened``: whether a request has opened the servers. ``is_stalled``: whether the host does
+      not read. ``over`` is done when the host has closed both streams, or has got its
+      answers after it has closed stdin.
     """
 
-    def __init__(
-        self, service: HostService, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        self.tasks: BackgroundTasks = BackgroundTasks()
-        super().__init__(service, loop.create_future, self.tasks.start)
-        self._host_service = service
+    def __init__(self, limits: RequestOptions) -> None:
+        self.tasks: BackgroundTasks = BackgroundTasks(_log)
+        super().__init__(lambda: asyncio.get_running_loop().create_future(), self.tasks.start)
+        self.limits = limits
+        self.version: str = ""
+        self.declared: tuple[Params, Params] = {}, {}
+        self.is_opened: bool = False
+        self.is_stalled: bool = False
         self._framer = LineFramer(DEFAULT_MAX_MESSAGE_SIZE)
         self._lasting: set[RequestId] = set()  # the running requests that the host has to cancel
         self._waiting = 0
-        self.version: str = ""
-        self._is_ready = asyncio.Event()  # such a host has finished its handshake
         self._early: list[tuple[str, Params]] = []
+
+    async def serve(self, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False) -> None:
+        """Serve a host that writes to ``stdin`` and reads from ``stdout``, and close both.
+
+        ``threads``: move bytes with threads, for pipes that no event loop can watch.
+        """
+        loop = asyncio.get_running_loop()
+        self._is_ready = asyncio.Event()  # a host of the handshake era has finished its handshake
         self.over: asyncio.Future[None] = loop.create_future()
         writer = ThreadedWriter if threads else PipeWriter
-        self._writer = writer(loop, stdout, self._stalled, self._end)
+        self._writer = writer(loop, stdout, self.stalled, self._end)
         reader = ThreadedReader if threads else PipeReader
         try:
-            self._reader = reader(loop, stdin, self._received, self._input_ended)
+            self._reader = reader(loop, stdin, self.received, self._input_ended)
         except PermissionError:  # a regular file, or /dev/null
-            self._reader = ThreadedReader(loop, stdin, self._received, self._input_ended)
+            self._reader = ThreadedReader(loop, stdin, self.received, self._input_ended)
+        try:
+            await asyncio.wait({self.over})
+        finally:
+            self._reader.close()
+            self.cancel_all("the host has left")
+            self.tasks.cancel()
+            await self.tasks.wait()
+            self._writer.finish()
+            await self.close()
 
+    # The servers
+
+    @abc.abstractmethod
     async def close(self) -> None:
-        """Cancel all requests, and close both streams."""
-        self._reader.close()
-        self.cancel_all("the host has left")
-        self.tasks.cancel()
-        await self.tasks.wait()
-        self._writer.finish()
+        """Close the servers, once the host has gone."""
+
+    @abc.abstractmethod
+    async def open(self, capabilities: Params, info: Any, opening: Params) -> None:
+        """Open the servers, for a request of the host, whose capabilities it names.
+
+        ``opening``: the params of ``initialize``.
+        """
+
+    @abc.abstractmethod
+    async def initialized(self) -> Params:
+        """Return the result of ``initialize``."""
+
+    @abc.abstractmethod
+    async def handle(
+        self, request_id: RequestId, method: str, params: Params | None, meta: Params | None
+    ) -> Params:
+        """Return the result of a later request; ``meta``: its metadata in the stateless era."""
+
+    # The life of the streams
 
     def hold(self, *, is_held: bool) -> None:
         """Stop reading, or go on."""
@@ -105,41 +141,52 @@ class HostChannel(Peer):
             await asyncio.sleep(_LOOK_EVERY)
         self._end()
 
-    def _stalled(self, is_stalled: bool) -> None:
-        self._host_service.host_stalled(is_stalled=is_stalled)
+    def stalled(self, is_stalled: bool) -> None:
+        """Do not read from servers while the host does not read."""
+        self.is_stalled = is_stalled
 
-    def _received(self, data: bytes) -> None:
-        self._host_service.host_writes()
+    def received(self, data: bytes) -> None:
+        """Handle the messages that the next bytes complete."""
         for line in self._framer.feed(data):
             self.take_line(line)
-        self._host_service.host_wrote()
 
-    def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
-        """Answer in a task; a subscription is one that lasts."""
-        super().answer(request_id, method, params)
-        if method == "subscriptions/listen":
-            self._lasting.add(request_id)
+    # Requests, and the era
 
-    # Its era
+    async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
+        """Return the result of a request of the host."""
+        given = params or {}
+        meta = stateless_meta(given)
+        if method == "initialize" and meta is None:
+            return await self._initialize(given)
+        if method == "ping" and meta is None and not self.version:
+            return {}
+        self._check_era(meta)
+        if meta is not None:
+            if not isinstance(meta.get(CAPABILITIES), dict):
+                raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {CAPABILITIES}")
+            await self.open(meta[CAPABILITIES], meta.get(INFO), {})
+            if method == "server/discover" and self.version:
+                # The host did not wait for the answer to its probe, so it speaks the other era now.
+                raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent meanwhile")
+        return await self.handle(request_id, method, params, meta)
 
-    def opened(self, params: Params) -> str:
-        """Begin the handshake era with ``initialize``; return the revision to answer.
-
-        Raises `PeerError` for a second one.
-        """
+    async def _initialize(self, params: Params) -> Params:
         if self.version:
             raise PeerError(ErrorCode.INVALID_REQUEST, "initialize was sent before")
-        offered = params.get("protocolVersion")
+        offered, declared = params.get("protocolVersion"), params.get("capabilities")
         self.version = str(offered) if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
-        return self.version
+        capabilities = declared if isinstance(declared, dict) else {}
+        try:
+            await self.open(capabilities, params.get("clientInfo"), params)
+            return await self.initialized()
+        except BaseException:
+            self.version = ""
+            raise
 
-    def check_era(self, meta: Params | None, *, is_opened: bool) -> None:
-        """Raise `PeerError` for a request of no era that is spoken here.
-
-        ``meta``: its metadata in the stateless era. ``is_opened``: an earlier one was of an era.
-        """
+    def _check_era(self, meta: Params | None) -> None:
+        """Raise `PeerError` for a request of no era that is spoken here."""
         if meta is None:
-            if not self.version and is_opened:
+            if not self.version and self.is_opened:
                 raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {VERSION}")
             if not self.version:
                 raise PeerError(ErrorCode.INVALID_REQUEST, "initialize comes first")
@@ -148,6 +195,19 @@ class HostChannel(Peer):
             known = {"supported": [*STATELESS_VERSIONS], "requested": meta[VERSION]}
             code = ErrorCode.UNSUPPORTED_PROTOCOL_VERSION
             raise PeerError(code, "Unsupported protocol version", known)
+
+    def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
+        """Answer in a task; a subscription is one that lasts."""
+        super().answer(request_id, method, params)
+        if method == "subscriptions/listen":
+            self._lasting.add(request_id)
+
+    def notification(self, method: str, params: Params | None) -> None:
+        """Handle a notification of the host."""
+        if method == "notifications/initialized":
+            self.become_ready()
+
+    # To the host
 
     def become_ready(self) -> None:
         """Send the notifications that came before the end of the handshake."""
@@ -168,8 +228,6 @@ class HostChannel(Peer):
         await self._is_ready.wait()
         answer = await self.ask(method, params)
         return answer if isinstance(answer, VerbatimObject) else finite(answer)
-
-    # To the host
 
     def write(self, message: Message) -> None:
         """Send a message as a line. Raises `UsageError`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..protocol.listen import SUBSCRIPTION_ID, EventsMissed, ListenEvent, ListenFilter
-from ..protocol.negotiation import STATELESS_VERSIONS, Agreement
+from ..protocol.negotiation import STATELESS_VERSIONS
 
 _PREFIX = "io.modelcontextprotocol/"
 VERSION = _PREFIX + "protocolVersion"
@@ -36,31 +36,37 @@ def stateless_meta(params: Params) -> Params | None:
     return meta if isinstance(meta, dict) and isinstance(meta.get(VERSION), str) else None
 
 
-def initialized(agreement: Agreement, version: str) -> dict[str, Any]:
-    """Return the result of ``initialize`` for a server of the stateless era."""
-    return {
-        "protocolVersion": version,
-        "capabilities": agreement.capabilities,
-        "serverInfo": _server_info(agreement),
-        **({"instructions": agreement.instructions} if agreement.instructions else {}),
-    }
+class Introduction(NamedTuple):
+    """A server's description of itself."""
 
+    server_info: Params
+    capabilities: Params
+    instructions: str | None
 
-def discovered(agreement: Agreement) -> dict[str, Any]:
-    """Return the result of ``server/discover`` for a server of the handshake era."""
-    capabilities = {**agreement.capabilities}
-    capabilities.pop("tasks", None)  # which are others in the stateless era
-    result = {
-        "supportedVersions": [*STATELESS_VERSIONS],
-        "capabilities": capabilities,
-        **({"instructions": agreement.instructions} if agreement.instructions else {}),
-        "_meta": {_PREFIX + "serverInfo": _server_info(agreement)},
-    }
-    return completed("server/discover", result)
+    def initialized(self, version: str) -> dict[str, Any]:
+        """Return the result of ``initialize``."""
+        return {
+            "protocolVersion": version,
+            "capabilities": self.capabilities,
+            "serverInfo": self._info,
+            **({"instructions": self.instructions} if self.instructions else {}),
+        }
 
+    def discovered(self) -> dict[str, Any]:
+        """Return the result of ``server/discover``."""
+        capabilities = {**self.capabilities}
+        capabilities.pop("tasks", None)  # which are others in the stateless era
+        result = {
+            "supportedVersions": [*STATELESS_VERSIONS],
+            "capabilities": capabilities,
+            **({"instructions": self.instructions} if self.instructions else {}),
+            "_meta": {_PREFIX + "serverInfo": self._info},
+        }
+        return completed("server/discover", result)
 
-def _server_info(agreement: Agreement) -> dict[str, Any]:
-    return {"name": "server", "version": "", **agreement.server_info}
+    @property
+    def _info(self) -> dict[str, Any]:
+        return {"name": "server", "version": "", **self.server_info}
 
 
 def for_handshake(params: Params) -> dict[str, Any]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..bridging.bridge import OWN
 from ..bridging.translation import LISTS, told
+from ..bridging.upstream import Upstream
+from ..errors import McpError
 from ..jsonrpc.messages import RequestId
 from ..jsonrpc.peer import Params
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, ResourceUpdated, event_of
-from .upstream import Upstream
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -35,7 +38,7 @@ class Changes:
         self._listeners: dict[RequestId, ListenFilter] = {}
 
     async def subscribe(self, uri: str) -> None:
-        """Tell a host of the handshake era about updates of a resource. Raises `PeerError`."""
+        """Tell a host of the handshake era about updates of a resource. Raises `McpError`."""
         await self._follow(uri)
         self._subscribed.add(uri)
 
@@ -50,10 +53,9 @@ class Changes:
             return
         upstream, own = await self._gateway.directory.resource(uri)
         if (upstream.name, own) not in self._following:
-            opened = asyncio.get_running_loop().create_future()
-            work = self._gateway.tasks.start(upstream.follow(ListenFilter(uris=(own,)), opened))
-            self._following[upstream.name, own] = work
-            await asyncio.wait({opened, work}, return_when=asyncio.FIRST_COMPLETED)
+            task = await upstream.watch(ListenFilter(uris=(own,)))
+            if self._following.setdefault((upstream.name, own), task) is not task:
+                task.cancel()  # another request for it was faster
 
     def _unfollow(self) -> None:
         wanted = self._subscribed.union(*(each.uris for each in self._listeners.values()))
@@ -67,9 +69,10 @@ class Changes:
         self._listeners[request_id] = wanted
         try:
             for uri in wanted.uris:
-                await self._follow(uri)
+                with suppress(McpError):  # it may be gone, and the others are not
+                    await self._follow(uri)
             agreed = {"_meta": {SUBSCRIPTION_ID: request_id}, "notifications": wanted.to_wire()}
-            self._gateway.host.notify("notifications/subscriptions/acknowledged", agreed)
+            self._gateway.notify("notifications/subscriptions/acknowledged", agreed)
             await asyncio.get_running_loop().create_future()
             return {}
         finally:
@@ -93,26 +96,25 @@ class Changes:
 
     def _tell(self, method: str, params: Params, fits: Callable[[ListenFilter], object]) -> None:
         """Send a notification to the host, or to those of its subscriptions that it fits."""
-        if self._gateway.host.version:
-            self._gateway.host.tell(method, params)
+        if self._gateway.version:
+            self._gateway.tell(method, params)
         for request_id, wanted in self._listeners.items():
             if fits(wanted):
                 for each in told(ListenEvent(method, params), wanted, request_id):
-                    self._gateway.host.notify(*each)
+                    self._gateway.notify(*each)
 
     def updated(self, uri: str, params: Params) -> None:
         """Tell the host that a resource has changed, if it has subscribed to it."""
         if uri in self._subscribed or self._listeners:
             self._tell("notifications/resources/updated", params, lambda wanted: uri in wanted.uris)
 
-    def happened(self, upstream: Upstream, event: ListenEvent, wanted: ListenFilter) -> None:
+    def happened(self, upstream: Upstream, method: str, params: Params) -> None:
         """Tell the host about an event that a server was asked to report."""
-        for method, params in told(event, wanted, None):
-            if method == "notifications/resources/updated":
-                uri = self._gateway.directory.host_uri(upstream.name, str(params.get("uri")))
-                self.updated(uri, {**params, "uri": uri})
-            elif method.endswith("/list_changed"):
-                self._list_changed(method.split("/")[1])
+        if method == "notifications/resources/updated":
+            uri = self._gateway.directory.host_uri(upstream.name, str(params.get("uri")))
+            self.updated(uri, {**params, "uri": uri})
+        elif method.endswith("/list_changed"):
+            self._list_changed(method.split("/")[1])
 
     def _list_changed(self, kind: str) -> None:
         if kind == "tools":  # which the manager lists first
@@ -128,17 +130,15 @@ class Changes:
         if tools.version == version:
             self.changed("tools")
 
-    def notified(self, upstream: Upstream, method: str, params: Params) -> None:
+    def notified(self, method: str, params: Params) -> None:
         """Pass a notification of a server on, after the responses that came before it."""
-        if method in ("notifications/cancelled", "notifications/subscriptions/acknowledged"):
-            return
-        event = event_of(method, params)
+        event, host = event_of(method, params), self._gateway
         if method.endswith("/list_changed"):
             self._list_changed(method.split("/")[1])
-        elif isinstance(event, ResourceUpdated):
-            pass  # it was asked for by `follow`
-        elif self._gateway.host.version or type(event) is ListenEvent:
-            self._gateway.host.in_turn(self._gateway.host.tell, method, params)
+        elif method in OWN or isinstance(event, ResourceUpdated):
+            pass  # the client has handled it, or it was asked for by `watch`
+        elif host.version or type(event) is ListenEvent:
+            host.in_turn(host.tell, method, params)
 
 
 def _wants(kind: str, wanted: ListenFilter) -> bool:

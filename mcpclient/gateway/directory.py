@@ -12,7 +12,7 @@ from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from ..manager.naming import ToolNames
 from ..suggestions import there_is_no
-from .upstream import Upstream
+from .upstream import ManagedUpstream
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -64,7 +64,7 @@ class Directory:
             for work in late:
                 work.add_done_callback(lambda _: self._gateway.changes.changed(capability))
 
-    async def _ask(self, kind: str, upstream: Upstream) -> None:
+    async def _ask(self, kind: str, upstream: ManagedUpstream) -> None:
         try:
             self._listed[kind][upstream.name] = await upstream.listed(*_LISTS[kind])
         except McpError as error:
@@ -102,12 +102,12 @@ class Directory:
         return sorted(self._told)
 
     @property
-    def _only(self) -> Upstream | None:
+    def _only(self) -> ManagedUpstream | None:
         """The server, if there is only one: whatever is not the gateway's own is of that one."""
         upstreams = [*self._gateway.upstreams.values()]
         return upstreams[0] if len(upstreams) == 1 else None
 
-    async def prompt(self, name: object) -> tuple[Upstream, str]:
+    async def prompt(self, name: object) -> tuple[ManagedUpstream, str]:
         """Return the server of a prompt, and its name there. Raises `PeerError`."""
         only = self._only
         if only is not None and self._names.naming == "tool":
@@ -121,7 +121,7 @@ class Directory:
             raise PeerError(ErrorCode.INVALID_PARAMS, there_is_no("prompt", str(name), known))
         return self._gateway.upstreams[owner[0]], owner[1]
 
-    async def resource(self, uri: object, key: str = "uri") -> tuple[Upstream, str]:
+    async def resource(self, uri: object, key: str = "uri") -> tuple[ManagedUpstream, str]:
         """Return the server of a resource or a template, and its URI there. Raises `PeerError`.
 
         A URI that no server lists is that of the server one of whose templates it fits, or of the

@@ -14,16 +14,9 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from typing import IO, Any, Callable, Literal
 
-from ..bridging.host import HostChannel
+from ..bridging.host import HostService
 from ..bridging.relayed import Relayed, renamed
-from ..bridging.translation import (
-    CAPABILITIES,
-    INFO,
-    REMOVED,
-    VERSION,
-    completed,
-    stateless_meta,
-)
+from ..bridging.translation import REMOVED, completed
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import UNDER_WAY, Status
@@ -39,14 +32,13 @@ from ..manager.events import StatusChanged, ToolsUpdated
 from ..manager.manager import Manager
 from ..manager.server import Server
 from ..manager.tools import ManagedTool
-from ..net.futures import BackgroundTasks, NextChange
-from ..protocol.negotiation import STATELESS_VERSIONS
+from ..net.futures import NextChange
 from ..suggestions import there_is_no
 from .changes import SERVERS, Changes
 from .directory import Directory
-from .introduction import discovered, initialized, status
+from .introduction import introduction, status
 from .meta_tools import MetaTools
-from .upstream import Upstream
+from .upstream import ManagedUpstream
 
 _logger = logger_for("mcpclient.gateway")
 
@@ -72,7 +64,7 @@ def explained(server: str, error: BaseException) -> str:
     return " ".join(filter(None, (text if text.endswith(".") else f"{text}.", hint)))
 
 
-class Gateway:
+class Gateway(HostService):
     """One host and the servers of a manager, which must not be open yet.
 
     ``wait``: the most seconds that lists wait for servers that are still starting. ``read_only``:
@@ -93,42 +85,30 @@ class Gateway:
         if expose not in ("all", "search", "code"):
             raise UsageError(f'expose is "all", "search" or "code", not {expose!r}')
         manager.require_closed()
+        super().__init__(limits)
         self.manager = manager
-        self.host: HostChannel
-        self.tasks: BackgroundTasks = BackgroundTasks()
-        self.upstreams: dict[str, Upstream] = {}
+        self.upstreams: dict[str, ManagedUpstream] = {}
         self.log_level: str = ""
-        self.declared: tuple[Params, Params] = {}, {}
-        """The capabilities of the host, and the params of its ``initialize``."""
         self.changes: Changes = Changes(self)
         self.directory: Directory = Directory(self, manager._catalog.names)
-        self.limits = limits
         self._wait = wait
         self.is_read_only = read_only
         self.explain_for: Explain = explain
         self._meta_tools: MetaTools | None = None
         if expose != "all":
             self._meta_tools = MetaTools(self, with_code=expose == "code")
-        self.is_stalled: bool = False
-        self._opening: asyncio.Task[Any] | None = None
+        self._opening: asyncio.Task[None]
         self._deadline = 0.0
         self._settled = NextChange()
         self._task_servers: dict[str, str] = {}
 
-    async def serve(self, stdin: IO[bytes], stdout: IO[bytes], *, threads: bool = False) -> None:
-        """Serve a host until it closes its end; then close the servers."""
-        self.host = HostChannel(self, stdin, stdout, threads=threads)
-        try:
-            await asyncio.wait({self.host.over})
-        finally:
-            await self.host.close()
-            self.tasks.cancel()
-            for upstream in self.upstreams.values():
-                await upstream.rounds.close()
-            if self._meta_tools is not None:
-                await self._meta_tools.close()
-            await self.manager.close()
-            await self.tasks.wait()
+    async def close(self) -> None:
+        """Close the servers."""
+        for upstream in self.upstreams.values():
+            await upstream.rounds.close()
+        if self._meta_tools is not None:
+            await self._meta_tools.close()
+        await self.manager.close()
 
     def server(self, name: str) -> Server:
         """Return a server of the manager. Raises `ServerUnavailable` for one that was removed."""
@@ -139,16 +119,20 @@ class Gateway:
 
     # Opening
 
-    def _open(self, capabilities: Any, info: Any, opening: Params) -> None:
-        """Begin to open the manager with the capabilities of the host, at its first request."""
-        declared = capabilities if isinstance(capabilities, dict) else {}
-        if self._opening is not None:  # a host of the stateless era says it in each request
-            self.declared = {**self.declared[0], **declared}, self.declared[1]
-            return
-        self.declared = declared, opening
-        self.manager.serve(self._prepare, info)
-        self._deadline = asyncio.get_running_loop().time() + self._wait
-        self._opening = self.tasks.start(self._open_manager())
+    async def open(self, capabilities: Params, info: Any, opening: Params) -> None:
+        """Open the manager with the capabilities of the host, at its first request."""
+        if self.is_opened:  # a host of the stateless era says it in each request
+            self.declared = {**self.declared[0], **capabilities}, self.declared[1]
+        else:
+            self.is_opened, self.declared = True, (capabilities, opening)
+            self.manager.serve(self._prepare, info)
+            self._deadline = asyncio.get_running_loop().time() + self._wait
+            self._opening = self.tasks.start(self._open_manager())
+        await asyncio.shield(self._opening)
+
+    async def initialized(self) -> Params:
+        """Return the result of ``initialize``, which depends on no server."""
+        return introduction(self).initialized(self.version)
 
     async def _open_manager(self) -> None:
         self.tasks.start(self._watch())
@@ -200,18 +184,14 @@ class Gateway:
     def _prepare(self, name: str, client: Client) -> None:
         self._upstream(name).prepare(client)
 
-    def _upstream(self, name: str) -> Upstream:
+    def _upstream(self, name: str) -> ManagedUpstream:
         if name not in self.upstreams:
-            self.upstreams[name] = Upstream(self, name)
+            self.upstreams[name] = ManagedUpstream(self, name)
         return self.upstreams[name]
 
     def _take_servers(self) -> None:
         """Have an upstream for each server, in the order of the configuration."""
         self.upstreams = {name: self._upstream(name) for name in self.manager.servers}
-
-    async def _opened(self) -> None:
-        if self._opening is not None:
-            await asyncio.shield(self._opening)
 
     @property
     def lists_tools(self) -> bool:
@@ -237,25 +217,15 @@ class Gateway:
 
     # jsonrpc.peer.Service
 
-    async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
+    async def handle(
+        self, request_id: RequestId, method: str, params: Params | None, meta: Params | None
+    ) -> Params:
         """Return the result of a request of the host."""
         given = params or {}
-        meta = stateless_meta(given)
-        if method == "ping" and meta is None:
-            return {}
-        if method == "initialize" and meta is None:
-            version = self.host.opened(given)
-            self._open(given.get("capabilities"), given.get("clientInfo"), given)
-            await self._opened()
-            return initialized(self, version)
-        self.host.check_era(meta, is_opened=self._opening is not None)
-        if meta is not None:
-            if not isinstance(meta.get(CAPABILITIES), dict):
-                raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {CAPABILITIES}")
-            self._open(meta.get(CAPABILITIES), meta.get(INFO), {})
-        await self._opened()
         if method == "subscriptions/listen" and meta is not None:
             return await self.changes.listen(request_id, given)
+        if method == "server/discover" and meta is not None:
+            return introduction(self).discovered()
         handle = _HANDLERS.get(method)
         if handle is None or (meta is not None and method in REMOVED):
             raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"the gateway has no {method}")
@@ -265,15 +235,13 @@ class Gateway:
 
     def relayed(self, method: str, params: Params | None) -> Relayed | None:
         """Return the call of a tool, where it can be passed on as it is but for its name."""
-        is_special = self._meta_tools or self.is_read_only or any(self.limits[:2])
-        if method != "tools/call" or params is None or is_special:
+        if method != "tools/call" or params is None or self._meta_tools or self.is_read_only:
             return None
-        meta, name = stateless_meta(params), params.get("name")
-        is_known = self.host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
+        name = params.get("name")
         owner = self.manager._catalog.names.owner(name) if isinstance(name, str) else None
-        if not is_known or owner is None or owner[0] not in self.upstreams:
+        if owner is None or owner[0] not in self.upstreams:
             return None
-        return self.upstreams[owner[0]].relayed(params, renamed(params, owner[1]), meta)
+        return self.upstreams[owner[0]].relay(method, renamed(params, owner[1]), params)
 
     def explain(self, error: McpError) -> str:
         """Return the text of an error."""
@@ -281,23 +249,17 @@ class Gateway:
 
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host; one about roots is for all servers."""
-        if method == "notifications/initialized":
-            self.host.become_ready()
-        elif method == "notifications/roots/list_changed":
+        super().notification(method, params)
+        if method == "notifications/roots/list_changed":
             for upstream in self.upstreams.values():
-                if upstream.server.is_connected and not upstream.is_stateless:
-                    self.tasks.start(upstream.server.client.notify(method, params))
+                if upstream.is_open and not upstream.is_stateless:
+                    self.tasks.start(upstream.client.notify(method, params))
 
-    def host_stalled(self, *, is_stalled: bool) -> None:
+    def stalled(self, is_stalled: bool) -> None:
         """Do not read from the servers while the host does not read."""
-        self.is_stalled = is_stalled
+        super().stalled(is_stalled)
         for upstream in self.upstreams.values():
-            upstream.hold()
-
-    def host_writes(self) -> None:
-        """Do nothing: requests go to several servers."""
-
-    host_wrote = host_writes
+            upstream.hold_server()
 
     # Tools
 
@@ -401,7 +363,7 @@ class Gateway:
 
     # Tasks
 
-    def _learn_task(self, upstream: Upstream, result: Params) -> None:
+    def _learn_task(self, upstream: ManagedUpstream, result: Params) -> None:
         task = result.get("task")
         found = task if isinstance(task, Mapping) else result
         task_id = found.get("taskId")
@@ -441,14 +403,12 @@ _KINDS = {
 }
 
 
-async def _discover(gateway: Gateway, method: str, params: Params, meta: Params | None) -> Params:
-    if meta is None or gateway.host.version:
-        raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent")
-    return discovered(gateway)
+async def _pong(gateway: Gateway, method: str, params: Params, meta: Params | None) -> Params:
+    return {}
 
 
 _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[Params]]] = {
-    "server/discover": _discover,
+    "ping": _pong,
     "tools/list": Gateway._list_tools,
     "tools/call": Gateway._call_tool,
     **dict.fromkeys(_KINDS, Gateway._list),

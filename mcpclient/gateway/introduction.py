@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..jsonrpc.peer import Params
-from ..protocol.negotiation import STATELESS_VERSIONS
+from ..bridging.translation import Introduction
 from ..version import __version__
 from .changes import SERVERS
 
@@ -13,21 +12,20 @@ if TYPE_CHECKING:
     from .gateway import Gateway
 
 
-def initialized(gateway: Gateway, version: str) -> Params:
-    """Return the result of ``initialize``, which depends on no server."""
-    return {
-        "protocolVersion": version,
-        "capabilities": {
-            "tools": {"listChanged": True},
-            "prompts": {"listChanged": True},
-            "resources": {"listChanged": True, "subscribe": True},
-            "completions": {},
-            "logging": {},
-            "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
-        },
-        "serverInfo": {"name": "mcpclient-gateway", "version": __version__},
-        "instructions": _instructions(gateway),
-    }
+_CAPABILITIES = {
+    "tools": {"listChanged": True},
+    "prompts": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "completions": {},
+    "logging": {},
+    "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}},
+}
+
+
+def introduction(gateway: Gateway) -> Introduction:
+    """Return the gateway's description of itself, which depends on no server."""
+    info = {"name": "mcpclient-gateway", "version": __version__}
+    return Introduction(info, _CAPABILITIES, _instructions(gateway))
 
 
 def _instructions(gateway: Gateway) -> str:
@@ -41,21 +39,6 @@ def _instructions(gateway: Gateway) -> str:
             quoted = "\n".join(f"> {line}".rstrip() for line in server.instructions.splitlines())
             lines.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
     return "\n\n".join(lines)
-
-
-def discovered(gateway: Gateway) -> Params:
-    """Return the result of ``server/discover``."""
-    found = {**initialized(gateway, "")}
-    del found["protocolVersion"]
-    info = found.pop("serverInfo")
-    capabilities = {**found["capabilities"]}
-    del capabilities["tasks"]  # which are others in the stateless era
-    return {
-        "supportedVersions": [*STATELESS_VERSIONS],
-        **found,
-        "capabilities": capabilities,
-        "_meta": {"io.modelcontextprotocol/serverInfo": info},
-    }
 
 
 def status(gateway: Gateway) -> str:

@@ -1,6 +1,6 @@
 """The serving half of a connection: requests that a peer sends, and questions back to it. No I/O.
 
-A subclass sends messages; whoever makes it gives it the means to wait, to run tasks and to serve.
+A subclass sends messages and serves requests, and gives the means to wait and to run tasks.
 """
 
 from __future__ import annotations
@@ -27,25 +27,6 @@ _MAX_RUNNING = 10_000
 _MAX_BATCH = 1000
 
 Params = Mapping[str, Any]
-
-
-class Service(Protocol):
-    """The one that serves the requests of a peer."""
-
-    async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
-        """Return the result of a request. An `McpError` becomes the response, see `Peer.fail`."""
-        ...
-
-    def relayed(self, method: str, params: Params | None) -> Relay | None:
-        """Return a request that needs no task; None: `request` serves it."""
-        ...
-
-    def notification(self, method: str, params: Params | None) -> None:
-        """Handle a notification, other than a cancellation."""
-
-    def explain(self, error: McpError, /) -> str:
-        """Return the text of an error that is not a peer's."""
-        ...
 
 
 class Running(Protocol):
@@ -82,7 +63,7 @@ class _Task:
 
 
 class Peer(abc.ABC):
-    """A connection to a peer that sends requests, which ``service`` serves.
+    """A connection to a peer that sends requests, which a subclass serves.
 
     ``new_answer`` returns a waiter for one response, ``start`` runs a coroutine as a task. Lines
     and messages of the peer are given to `take_line` and `take`.
@@ -90,7 +71,6 @@ class Peer(abc.ABC):
 
     def __init__(
         self,
-        service: Service,
         new_answer: Callable[[], Answer],
         start: Callable[[Coroutine[Any, Any, None]], Running],
     ) -> None:
@@ -98,7 +78,6 @@ class Peer(abc.ABC):
         """The requests under way, by their ids."""
         self.gone: McpError | None = None
         """The reason why no question is answered any more."""
-        self._service = service
         self._new_answer = new_answer
         self._start = start
         self._asked: dict[int, Answer] = {}
@@ -107,6 +86,22 @@ class Peer(abc.ABC):
     @abc.abstractmethod
     def write(self, message: Message) -> None:
         """Send a message. Raises `UsageError` for one that JSON cannot carry."""
+
+    @abc.abstractmethod
+    async def request(self, request_id: RequestId, method: str, params: Params | None) -> Params:
+        """Return the result of a request. An `McpError` becomes the response, see `fail`."""
+
+    def relayed(self, method: str, params: Params | None) -> Relay | None:
+        """Return a request that needs no task; None: `request` serves it."""
+        return None
+
+    @abc.abstractmethod
+    def notification(self, method: str, params: Params | None) -> None:
+        """Handle a notification, other than a cancellation."""
+
+    def explain(self, error: McpError) -> str:
+        """Return the text of an error that is not a peer's."""
+        return str(error)
 
     # To the peer
 
@@ -173,7 +168,7 @@ class Peer(abc.ABC):
             except UsageError as unsendable:  # its text or its data
                 self.fail(request_id, method, unsendable)
         elif isinstance(error, McpError):
-            self.refuse(request_id, ErrorCode.INTERNAL_ERROR, self._service.explain(error))
+            self.refuse(request_id, ErrorCode.INTERNAL_ERROR, self.explain(error))
         else:
             _logger.error("%s failed", method, exc_info=error)
             self.refuse(request_id, ErrorCode.INTERNAL_ERROR, type(error).__name__)
@@ -221,7 +216,7 @@ class Peer(abc.ABC):
         elif len(self.running) >= _MAX_RUNNING:
             self.refuse(request_id, ErrorCode.INTERNAL_ERROR, "too many requests are under way")
         else:
-            relayed = self._service.relayed(method, params)
+            relayed = self.relayed(method, params)
             if relayed is None:
                 self.answer(request_id, method, params)
             else:
@@ -232,7 +227,7 @@ class Peer(abc.ABC):
         if method == "notifications/cancelled":
             self.cancel((params or {}).get("requestId"), CancelReason.of(params))
         else:
-            self._service.notification(method, params)
+            self.notification(method, params)
 
     def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         """Answer a request in a task of its own."""
@@ -243,7 +238,7 @@ class Peer(abc.ABC):
         self, entry: Running, request_id: RequestId, method: str, params: Params | None
     ) -> None:
         try:
-            result = await self._service.request(request_id, method, params)
+            result = await self.request(request_id, method, params)
             self.send(messages.response(request_id, result))
         except Exception as error:
             self.fail(request_id, method, error)

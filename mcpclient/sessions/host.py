@@ -158,7 +158,7 @@ class Caller(Peer, asyncio.Protocol):
 
     def __init__(self, host: Host) -> None:
         self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
-        super().__init__(self, asyncio.get_running_loop().create_future, self._tasks.start)
+        super().__init__(asyncio.get_running_loop().create_future, self._tasks.start)
         self.latest: int = 0
         self.joined: bool = False
         self._host = host
@@ -239,18 +239,11 @@ class Caller(Peer, asyncio.Protocol):
         else:
             super().fail(request_id, method, error)
 
-    # jsonrpc.peer.Service: requests are passed on
+    # Requests are passed on
 
     def notification(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Pass a notification on."""
         self._tasks.start(self._connection.session.notify(method, params))
-
-    def relayed(self, method: str, params: Mapping[str, Any] | None) -> None:
-        """Return None: each request is passed on by a task."""
-
-    def explain(self, error: McpError) -> str:
-        """Return the text of an error; most are sent whole."""
-        return str(error)
 
     async def request(
         self, request_id: RequestId, method: str, params: Mapping[str, Any] | None
