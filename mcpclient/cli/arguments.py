@@ -22,8 +22,15 @@ from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..net.clocks import steady_seconds
 from ..net.files import open_regular
+from ..protocol.json_schema import (
+    alternatives,
+    needed_of,
+    properties_of,
+    referenced,
+    types_of,
+    without_defaulted,
+)
 from ..protocol.types import Tool
-from ..protocol.wire_object import referenced, strings_in
 from .command import Option, option
 from .layout import one_line
 from .render import reading
@@ -35,52 +42,14 @@ if TYPE_CHECKING:
 _MAX_VALUES = 6
 
 
-def properties_of(schema: Any) -> dict[str, Mapping[str, Any]]:
-    """Return the schema of each argument by its name, references followed."""
-    properties = schema.get("properties") if isinstance(schema, Mapping) else None
-    if not isinstance(properties, Mapping):
-        return {}
-    return {name: referenced(each, schema) for name, each in properties.items()}
-
-
-def required_of(schema: Any) -> list[str]:
-    """Return the names of the required arguments."""
-    return strings_in(schema.get("required")) if isinstance(schema, Mapping) else []
-
-
-def needed_of(schema: Any) -> list[str]:
-    """Return the names of the arguments that must be given: the required ones without a default.
-
-    Generators of schemas (zod) call those with a default required, and the server fills them in.
-    """
-    properties = properties_of(schema)
-    return [name for name in required_of(schema) if "default" not in properties.get(name, ())]
-
-
-def alternatives(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield a schema and those that it combines, each once, references followed."""
-    pending, seen = [schema], set()
-    while pending:
-        found = referenced(pending.pop(0), root)
-        if id(found) in seen:  # a server may send schemas that contain themselves
-            continue
-        seen.add(id(found))
-        yield found
-        for key in ("anyOf", "oneOf", "allOf"):
-            options = found.get(key)
-            pending += options if isinstance(options, list) else []
-
-
 def kinds_of(schema: Any, root: Any) -> frozenset[str]:
     """Return the JSON types that a schema or its alternatives name; empty if none."""
     return frozenset(kind for each in alternatives(schema, root) for kind in _kinds(each))
 
 
 def _kinds(schema: Mapping[str, Any]) -> Iterator[str]:
-    kind = schema.get("type")
-    kinds = kind if isinstance(kind, list) else [kind]
-    yield from (each for each in kinds if isinstance(each, str))
-    if kind is None:
+    yield from types_of(schema)
+    if schema.get("type") is None:
         yield from (_KINDS.get(type(value), "object") for value in named_values(schema))
 
 
@@ -356,7 +325,7 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
         }
         violations: Sequence[Violation] = ()
         with suppress(RecursionError):  # a schema so deep is the server's matter
-            violations = violations_of(arguments, _without_defaulted(schema))
+            violations = violations_of(arguments, without_defaulted(schema))
         if violations:
             raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
     except UsageError as error:
@@ -383,21 +352,6 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
     missing = [name for name in needed_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
-
-
-def _without_defaulted(schema: Any) -> Any:
-    """Return a schema in which no object requires a property that has a default."""
-    if isinstance(schema, list):
-        return [_without_defaulted(each) for each in schema]
-    if not isinstance(schema, Mapping):
-        return schema
-    found = {
-        key: value if key in ("default", "const", "enum") else _without_defaulted(value)
-        for key, value in schema.items()
-    }
-    if isinstance(schema.get("required"), list):
-        found["required"] = needed_of(schema)
-    return found
 
 
 def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:

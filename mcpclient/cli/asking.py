@@ -19,9 +19,10 @@ from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
 from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
+from ..protocol.json_schema import properties_of
 from ..protocol.sampling import SamplingRequest
-from ..protocol.wire_object import string_at
-from .arguments import properties_of, required_of, typed_value, violations_of
+from ..protocol.wire_object import string_at, strings_in
+from .arguments import typed_value, violations_of
 from .command import Server
 from .layout import one_line
 from .screen import Screen, ScreenTerminal
@@ -141,7 +142,7 @@ class Field:
 
 def fields_of(schema: Mapping[str, Any]) -> list[Field]:
     """Return the fields of a form's schema, in its order."""
-    needed = required_of(schema)
+    needed = strings_in(schema.get("required"))
     return [Field(name, each, name in needed) for name, each in properties_of(schema).items()]
 
 

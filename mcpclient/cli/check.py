@@ -19,6 +19,7 @@ from ..net.clocks import steady_seconds
 from ..net.files import write_file
 from ..protocol.faults import CODES as FAULTS
 from ..protocol.faults.lists import schema_faults
+from ..protocol.json_schema import properties_of
 from ..protocol.types import Tool
 from ..recording.judging import JudgedTranscript
 from . import arguments
@@ -238,7 +239,7 @@ def _about_tools(tools: Sequence[Tool]) -> Iterator[Finding]:
         where = _title("tool", tool.raw)
         for fault in schema_faults(tool.raw, "", clock=steady_seconds):
             yield Finding(fault.code, where, fault.text, fault.clause)
-        properties = arguments.properties_of(tool.input_schema)
+        properties = properties_of(tool.input_schema)
         silent = [name for name, each in properties.items() if not each.get("description")]
         if silent:
             text = f"no description of {', '.join(map(escape_line, silent))}"

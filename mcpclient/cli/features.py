@@ -23,6 +23,7 @@ from ..framing.escaping import escape, escape_line
 from ..framing.invisible import invisible_in
 from ..jsonrpc.messages import ErrorCode
 from ..net.paths import state_folder
+from ..protocol.json_schema import needed_of, properties_of
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
@@ -177,8 +178,8 @@ def _memory_of(options: argparse.Namespace) -> Path | None:
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:
     rows = []
     for tool in filter(lambda tool: tool.name, tools):
-        needed = arguments.needed_of(tool.input_schema)
-        names = arguments.properties_of(tool.input_schema)
+        needed = needed_of(tool.input_schema)
+        names = properties_of(tool.input_schema)
         given = " ".join(name if name in needed else f"[{name}]" for name in names)
         marks = [] if style.columns is None else [_mark(tool)]
         rows.append((tool.name, given, *marks, tool.description or tool.title))
@@ -200,7 +201,7 @@ def described(tool: Tool, style: Style, line: str) -> str:
     """
     head = [style.bold(arguments.signature(tool)), style.dim(_mark(tool))]
     schema = tool.output_schema
-    returned = arguments.properties_of(schema).items()
+    returned = properties_of(schema).items()
     rows = ((name, arguments.type_of(each, schema), _text(each)) for name, each in returned)
     header = ("ARGUMENT", "TYPE", "DEFAULT", "DESCRIPTION")
     parts = (
@@ -214,8 +215,8 @@ def described(tool: Tool, style: Style, line: str) -> str:
 
 
 def _argument_rows(schema: Any) -> Iterator[tuple[str, ...]]:
-    needed = arguments.needed_of(schema)
-    for name, each in arguments.properties_of(schema).items():
+    needed = needed_of(schema)
+    for name, each in properties_of(schema).items():
         default = json.dumps(each["default"], ensure_ascii=False) if "default" in each else ""
         kind = arguments.type_of(each, schema)
         yield name, kind if name in needed else f"{kind}, optional", default, _text(each)

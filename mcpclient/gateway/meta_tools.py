@@ -8,7 +8,7 @@ valid. A host that always allows one of them allows all that it reaches, and so 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.toolbox import Toolbox
@@ -19,6 +19,7 @@ from ..framing.invisible import with_visible_texts, without_invisible
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool
 from ..net.clocks import steady_seconds
+from ..protocol.json_schema import without_defaulted
 from ..protocol.schema import compile_schema
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -182,18 +183,8 @@ class MetaTools:
 
 def _violations(schema: object, arguments: object) -> list[str]:
     """Return the violations; a required property with a default is left to the server."""
-    if isinstance(schema, Mapping):
-        properties = schema.get("properties")
-        has_default = {
-            name
-            for name, each in (properties.items() if isinstance(properties, Mapping) else ())
-            if isinstance(each, Mapping) and "default" in each
-        }
-        required = schema.get("required")
-        if has_default and isinstance(required, list):
-            schema = {**schema, "required": [each for each in required if each not in has_default]}
     try:
-        compiled = compile_schema(schema, clock=steady_seconds)
+        compiled = compile_schema(without_defaulted(schema), clock=steady_seconds)
         return [str(each) for each in compiled.validate(arguments)]
     except (SchemaError, NotChecked):
         return []  # the server checks them itself

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UsageError, safe_repr
 from ..framing.headers import TOKEN
+from .json_schema import DATA
 from .wire_object import value_at
 
 _ANNOTATION = "x-mcp-header"
@@ -20,9 +21,6 @@ _MIRRORED_TYPES = ("string", "integer", "boolean")
 _MAX_INTEGER = 2**53 - 1
 # The depth to which annotations are searched; no real tool has a deeper schema.
 _MAX_DEPTH = 64
-
-# Keywords whose values are data, not schemas: an annotation's name in there means nothing.
-_INSTANCE_KEYWORDS = frozenset({"const", "default", "enum", "examples"})
 
 _PLAIN = re.compile(r"[\x20-\x7e]*")
 
@@ -79,7 +77,7 @@ def _annotated(
         if key == "properties" and isinstance(value, Mapping):
             for name, child in value.items():
                 yield from _annotated(child, (*path, name), depth + 1)
-        elif key in _INSTANCE_KEYWORDS:
+        elif key in DATA:
             continue
         elif isinstance(value, (Mapping, list)):
             yield from _annotated(value, (*path, None), depth + 1)

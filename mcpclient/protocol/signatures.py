@@ -14,8 +14,9 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from ..framing.escaping import escape
+from .json_schema import referenced
 from .types import Tool, wraps_result
-from .wire_object import object_in, referenced, string_at, strings_in
+from .wire_object import object_in, string_at, strings_in
 
 _MAX_DEPTH = 12
 _MAX_DEFINITIONS = 2_000

@@ -15,8 +15,6 @@ from ..errors import safe_repr
 T = TypeVar("T")
 R = TypeVar("R", bound="WireObject")
 
-_MAX_CHAIN = 16  # references of a schema that lead from one to the next
-
 
 class Field(Generic[T]):
     """A read-only property that reads ``key`` of the record's dict.
@@ -97,25 +95,6 @@ def string_at(value: object, *path: str) -> str | None:
 def strings_in(value: object) -> list[str]:
     """Return the strings of a list, without its other items; empty for anything but a list."""
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-
-def referenced(schema: object, root: object) -> Mapping[str, Any]:
-    """Return the schema that a reference within ``root`` means; {} where it means none."""
-    for _ in range(_MAX_CHAIN):
-        if not isinstance(schema, Mapping):
-            return {}
-        reference = schema.get("$ref")
-        if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):
-            return schema
-        schema = root
-        if "%" in reference:
-            from urllib.parse import unquote
-
-            reference = unquote(reference)
-        for part in reference.split("/")[1:]:
-            name = part.replace("~1", "/").replace("~0", "~")
-            schema = schema.get(name) if isinstance(schema, Mapping) else None
-    return {}
 
 
 class WireObject:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..errors import McpError
-from ..protocol.wire_object import referenced
+from ..protocol.json_schema import alternatives
 
 if TYPE_CHECKING:
     from .known_secrets import KnownSecrets
 
 T = TypeVar("T")
-
-# How many branches of a schema are looked at, and how deep: each may refer to the whole again.
-_MAX_BRANCHES = 500
-_MAX_BRANCH_DEPTH = 6
 
 
 class SecretArguments(dict[str, Any]):
@@ -109,35 +104,16 @@ def is_secret(name: Any, schema: Any, root: Any) -> bool:
         or is_secret_name(name)
         or any(
             each.get("format") == "password" or each.get("writeOnly") is True
-            for each in _readings(schema, root)
+            for each in alternatives(schema, root)
         )
     )
-
-
-def _readings(schema: Any, root: Any) -> Iterator[Mapping[str, Any]]:
-    """Return a schema and its branches, references followed."""
-    if not schema:  # which most have: a tool that marks no argument
-        return iter(())
-    return islice(_branches(schema, root, 0), _MAX_BRANCHES)
-
-
-def _branches(schema: Any, root: Any, depth: int) -> Iterator[Mapping[str, Any]]:
-    if isinstance(schema, Mapping):
-        yield schema  # which may say something beside a reference
-    schema = referenced(schema, root)
-    yield schema
-    if depth < _MAX_BRANCH_DEPTH:
-        for keyword in ("allOf", "anyOf", "oneOf"):
-            branches = schema.get(keyword)
-            for branch in branches if isinstance(branches, list) else ():
-                yield from _branches(branch, root, depth + 1)
 
 
 def parameter_of(schema: Any, name: str, root: Any) -> Any:
     """Return the schema of a member: what any branch says of it; None where there is none."""
     if not schema:
         return None
-    listed = (each.get("properties") for each in _readings(schema, root))
+    listed = (each.get("properties") for each in alternatives(schema, root))
     return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
 
 
@@ -152,6 +128,6 @@ def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) ->
             for name, item, parameter in members
         }
     if isinstance(value, list):
-        items = {"anyOf": [each["items"] for each in _readings(schema, root) if "items" in each]}
+        items = {"anyOf": [each["items"] for each in alternatives(schema, root) if "items" in each]}
         return [masked(item, items, root, replace) for item in value]
     return value

@@ -13,7 +13,6 @@ from mcpclient.protocol.wire_object import (
     WireObject,
     WireObjectList,
     object_in,
-    referenced,
     strings_in,
 )
 
@@ -73,11 +72,3 @@ def test_a_field_cannot_be_set() -> None:
     """F-WIRE-8: there is one truth, the dict."""
     with pytest.raises(AttributeError):
         Thing({}).name = "x"  # type: ignore[assignment]
-
-
-def test_a_reference_is_part_of_a_uri() -> None:
-    """F-AUTH-12: its escapes are those of a URI and of a JSON pointer (RFC 6901, section 6)."""
-    root = {"$defs": {"my secret/é": {"format": "password"}}}
-    found = referenced({"$ref": "#/$defs/my%20secret~1%C3%A9"}, root)
-    assert found == {"format": "password"}
-    assert referenced({"$ref": "#/$defs/%"}, root) == {}

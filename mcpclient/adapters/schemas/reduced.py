@@ -18,8 +18,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...protocol.json_schema import target_of, types_of
 from ...protocol.schema.values import join_pointer
-from .rewriting import JsonSchema, Rewritten, every_part, target_of, widened, with_root_apart
+from .rewriting import JsonSchema, Rewritten, every_part, widened, with_root_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")
 # A property that a branch does not mention may have any value.
@@ -70,8 +71,7 @@ def _shape(value: object, root: JsonSchema, known: dict[str, _Shape | None]) -> 
     """
     if not isinstance(value, dict) or value.get("not") == {}:
         return None if value is False or isinstance(value, dict) else _Shape()
-    kinds = value.get("type", "object")
-    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
+    if "type" in value and "object" not in types_of(value):
         return None
     shape: _Shape | None = _Shape(
         dict(value.get("properties", {})),

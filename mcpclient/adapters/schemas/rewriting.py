@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Callable, NamedTuple
-from urllib.parse import unquote
 
+from ...protocol.json_schema import pointer_tokens, target_of, tokens_of, types_of
 from ...protocol.schema import SchemaError, compile_schema
-from ...protocol.schema.references import DRAFT_2020_12, LIST, MAP, ONE, pointer_tokens, subschemas
+from ...protocol.schema.references import DRAFT_2020_12, LIST, MAP, ONE, subschemas
 from ...protocol.schema.values import SchemaLimits, join_pointer
 from ...protocol.types import Tool
 
@@ -114,32 +114,6 @@ def put(result: JsonSchema, original: Mapping[str, Any], place: Sequence[str], v
         result[keyword] = original[keyword].copy()
     container = result[keyword]
     container[int(inner[0]) if isinstance(container, list) else inner[0]] = value
-
-
-def tokens_of(reference: object) -> Tokens | None:
-    """Return the tokens of a ``$ref`` of the form ``#/…``; None for anything else."""
-    if not isinstance(reference, str) or not reference.startswith("#"):
-        return None
-    pointer = unquote(reference[1:])
-    if pointer and not pointer.startswith("/"):
-        return None
-    return tuple(pointer_tokens(pointer))
-
-
-def target_of(reference: object, root: object) -> object:
-    """Return the target of a ``$ref`` of the form ``#/…``, or None."""
-    tokens = tokens_of(reference)
-    if tokens is None:
-        return None
-    value = root
-    for token in tokens:
-        if isinstance(value, dict):
-            value = value.get(token)
-        elif isinstance(value, list) and token.isdecimal() and int(token) < len(value):
-            value = value[int(token)]
-        else:
-            return None
-    return value
 
 
 def every_part(schema: object) -> Iterator[JsonSchema]:
@@ -369,9 +343,8 @@ def _is_endless(value: object) -> bool:
 
 
 def _of_an_object(schema: JsonSchema, notes: list[str]) -> JsonSchema:
-    kinds = schema.get("type", "object")
-    if kinds != "object" and not (isinstance(kinds, list) and "object" in kinds):
-        notes.append(f"its schema is for {kinds!r}, but arguments are always an object")
+    if "object" not in types_of(schema) and "type" in schema:
+        notes.append(f"its schema is for {schema['type']!r}, but arguments are always an object")
         schema = {key: value for key, value in schema.items() if key == "description"}
     if schema.get("type") != "object":  # other references to the root may mean other types
         schema = with_root_apart(schema, ("type",), notes)
@@ -424,9 +397,7 @@ def _localized(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         place = join_pointer(path) or "the root"
         for reference in lost:
             notes.append(f"at {place}: the reference {reference!r} was left out")
-        kinds = result.get("type")
-        is_array = kinds == "array" or (isinstance(kinds, list) and "array" in kinds)
-        if is_array and "unevaluatedItems" not in result:
+        if "array" in types_of(result) and "unevaluatedItems" not in result:
             result.setdefault("items", {})  # which some APIs demand
         return Rewritten(_without_booleans(result), not lost)
 

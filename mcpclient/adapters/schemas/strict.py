@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from ...protocol.json_schema import target_of, types_of
 from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
 from .reduced import described, with_members_merged
-from .rewriting import JsonSchema, Rewritten, every_part, rewritten, target_of
+from .rewriting import JsonSchema, Rewritten, every_part, rewritten
 
 _TAKEN = frozenset(
     {"type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf"}
@@ -170,8 +171,7 @@ def _made_strict(schema: JsonSchema, rules: StrictRules, *, is_root: bool) -> It
         yield "accepts anything"
     if "$ref" in schema and not schema.keys() <= {"$ref", "$defs", "definitions", "description"}:
         yield "more than a description beside a reference"
-    kinds = schema.get("type")
-    kinds = kinds if isinstance(kinds, list) else [kinds]
+    kinds = types_of(schema)
     if "array" in kinds and not schema.get("items"):
         yield "an array of anything"
     properties = schema.get("properties", {})
@@ -209,7 +209,7 @@ def _nullable(schema: JsonSchema) -> JsonSchema:
             return schema
         takes_more = "anyOf" in schema or "$ref" in schema
         return {**described, "anyOf": [*branches, _NULL]} if takes_more else schema
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    kinds = types_of(schema)
     if "null" in kinds and None in schema.get("enum", [None]) and "const" not in schema:
         return schema
     result = {**schema, "type": [*(kind for kind in kinds if kind != "null"), "null"]}
@@ -248,8 +248,7 @@ def without_nulls(value: Any, schema: object, root: JsonSchema) -> Any:
 def _takes_null(schema: JsonSchema) -> bool:
     if "enum" in schema or "const" in schema:
         return None in schema.get("enum", [schema.get("const", "")])
-    kinds = schema.get("type")
-    return kinds is None or kinds == "null" or (isinstance(kinds, list) and "null" in kinds)
+    return "type" not in schema or "null" in types_of(schema)
 
 
 def _options(schema: object, root: JsonSchema) -> list[JsonSchema]:

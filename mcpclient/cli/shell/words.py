@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError
 from ...framing.escaping import escape_line
+from ...protocol.json_schema import alternatives, needed_of, properties_of, types_of
 from ...protocol.wire_object import WireObject
 from ...suggestions import did_you_mean
-from ..arguments import alternatives, named_values, needed_of, properties_of
+from ..arguments import named_values
 
 if TYPE_CHECKING:
     from .commands import Session
@@ -391,8 +392,7 @@ def _names(known: Iterable[str], given: Sequence[str]) -> Iterator[str]:
 def _values_in(schema: Any) -> Iterator[Any]:
     for each in alternatives(schema, schema):
         yield from named_values(each)
-        kinds = each.get("type")
-        if "boolean" in (kinds if isinstance(kinds, list) else [kinds]):
+        if "boolean" in types_of(each):
             yield from (True, False)
         items = each.get("items")
         yield from (

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from ...errors import McpError
+from ..json_schema import pointer_tokens
 from ..schema import Schema, Violation, compile_schema
 from ..wire_object import value_at
 from . import Fault, fault
@@ -334,7 +335,6 @@ def _violations(
 
 def _placed(place: str, violation: Violation) -> str:
     """Return a violation with its place: ``result.content[0]: …``."""
-    for token in violation.instance_path.split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
+    for name in pointer_tokens(violation.instance_path):
         place += f"[{name}]" if name.isdecimal() else f".{name}" if place else name
     return f"{place or 'the message'}: {violation.message}"

@@ -9,6 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Any, NamedTuple, Optional
 
 from ...errors import SchemaError
+from ..json_schema import pointer_tokens
 from .applicators import APPLICATORS, UNEVALUATED
 from .assertions import ASSERTIONS
 from .evaluation import (
@@ -26,7 +27,7 @@ from .evaluation import (
 )
 from .pattern_syntax import PatternError
 from .patterns import Pattern, PatternMemory
-from .references import Registry, pointer_tokens, split_fragment
+from .references import Registry, split_fragment
 from .values import Budget, SchemaLimits, describe, text_steps
 
 

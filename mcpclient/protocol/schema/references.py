@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import unquote, urljoin
 
 from ...errors import SchemaError
+from ..json_schema import pointer_tokens
 from .evaluation import Dialect, Position, Resource
 from .values import Budget, SchemaLimits, describe, join_pointer
 
@@ -73,12 +74,6 @@ def split_fragment(uri: str) -> tuple[str, str]:
     """Return a URI without its fragment, and the fragment with percent escapes decoded."""
     absolute, _, fragment = uri.partition("#")
     return absolute, unquote(fragment)
-
-
-def pointer_tokens(pointer: str) -> Sequence[str]:
-    """Return the member names and array indexes of a JSON pointer; none for an empty one."""
-    tokens = pointer[1:].split("/") if pointer else []
-    return [token.replace("~1", "/").replace("~0", "~") for token in tokens]
 
 
 _ANCHOR = re.compile(r"[A-Za-z_][-A-Za-z0-9._]*")

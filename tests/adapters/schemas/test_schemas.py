@@ -18,11 +18,11 @@ from mcpclient.adapters.schemas.rewriting import (
     modern_schema,
     normal_schema,
     rewritten,
-    target_of,
     widened,
     with_root_apart,
 )
 from mcpclient.adapters.schemas.strict import CLAUDE, strict_schema, without_nulls
+from mcpclient.protocol.json_schema import target_of
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.types import Tool
 from tests.adapters.shapes import SHAPES, tool

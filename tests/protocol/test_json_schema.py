@@ -1,0 +1,33 @@
+"""The tree of a JSON Schema, as its readers see it."""
+
+from __future__ import annotations
+
+from mcpclient.protocol.json_schema import alternatives, needed_of, properties_of, referenced
+
+
+def test_a_reference_is_part_of_a_uri() -> None:
+    """F-AUTH-12: its escapes are those of a URI and of a JSON pointer (RFC 6901, section 6)."""
+    root = {"$defs": {"my secret/é": {"format": "password"}}}
+    found = referenced({"$ref": "#/$defs/my%20secret~1%C3%A9"}, root)
+    assert found == {"format": "password"}
+    assert referenced({"$ref": "#/$defs/%"}, root) == {}
+
+
+def test_keywords_beside_a_reference_hold_as_well() -> None:
+    """F-SHOW-2: pydantic writes the default of an enumeration beside its reference."""
+    schema = {
+        "$defs": {"Color": {"enum": ["red", "blue"]}},
+        "properties": {"color": {"$ref": "#/$defs/Color", "default": "red"}, "size": True},
+        "required": ["color", "size"],
+    }
+    assert properties_of(schema) == {
+        "color": {"$ref": "#/$defs/Color", "default": "red", "enum": ["red", "blue"]},
+        "size": {},
+    }
+    assert needed_of(schema) == ["size"]
+
+
+def test_alternatives_that_contain_themselves() -> None:
+    """F-SHOW-2: each is told once, whatever a server sends."""
+    root = {"anyOf": [{"$ref": "#"}, {"type": "string"}, 5], "allOf": [{"$ref": "#/anyOf/1"}]}
+    assert [each.get("type") for each in alternatives(root, root)] == [None] * 3 + ["string"]
