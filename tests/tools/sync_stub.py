@@ -1,10 +1,10 @@
-"""Write ``mcpclient/sync/__init__.pyi``: what type checkers know of the blocking classes.
+"""Write what type checkers know of the public names, and of the blocking classes.
 
     python -m tests.tools.sync_stub
 
 The blocking classes are made at run time, which no type checker follows. So their signatures are
 written down, taken from the sources of the asynchronous classes: ``async`` left out, defaults
-shortened, everything else as it stands there.
+shortened, everything else as it stands there. The stub of the root imports each public name.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Union
 
+import mcpclient
 from mcpclient import sync
 from mcpclient.client.connection import client_options
 from mcpclient.sync import handlers
 from mcpclient.sync.client import Blocking, Owned
 
 STUB = Path(sync.__file__).with_suffix(".pyi")
+ROOT_STUB = Path(mcpclient.__file__).with_suffix(".pyi")
 PACKAGE = "mcpclient"
 
 Function = Union[ast.FunctionDef, ast.AsyncFunctionDef]
@@ -42,6 +44,7 @@ SPECIAL = {"__aenter__", "__aexit__", "__aiter__", "__anext__", "__getitem__", "
 RENAMED = {name: name.replace("__a", "__", 1) for name in SPECIAL if name.startswith("__a")}
 HEADER = '''"""The blocking classes for type checkers. Written by tests/tools/sync_stub.py."""
 '''
+ROOT_HEADER = '"""The public names for type checkers. Written by tests/tools/sync_stub.py."""\n'
 
 
 class SameName(ast.NodeTransformer):
@@ -301,5 +304,15 @@ def stub_text() -> str:
     return Stub().text()
 
 
+def root_text() -> str:
+    """Return what the stub of the root has to say."""
+    lines = ["from .version import __version__ as __version__"]
+    for name, module in mcpclient._EXPORTS.items():
+        home = "." if module == f".{name}" else module
+        lines.append(f"from {home} import {name} as {name}")
+    return formatted("\n".join([ROOT_HEADER, *lines, "_EXPORTS: dict[str, str]"]))
+
+
 if __name__ == "__main__":
+    ROOT_STUB.write_text(root_text(), "utf-8")
     STUB.write_text(stub_text(), "utf-8")
