@@ -22,12 +22,14 @@ _logger = logger_for("mcpclient.gateway")
 # Seconds that a list waits for a slow server; then the server's part is as it was the last time.
 _LISTED_WITHIN = 5.0
 
-# Lists: the method, the key of their items, and the capability.
-_LISTS = {
-    "prompts": ("prompts/list", "prompts"),
-    "resources": ("resources/list", "resources"),
-    "templates": ("resources/templates/list", "resourceTemplates"),
+LISTS = {
+    "prompts/list": ("prompts", "name"),
+    "resources/list": ("resources", "uri"),
+    "resources/templates/list": ("resourceTemplates", "uriTemplate"),
 }
+"""The methods of lists, with the key of their items, and that of an item's identity."""
+
+_RESOURCES, _TEMPLATES = "resources/list", "resources/templates/list"
 
 Items = Sequence[Mapping[str, Any]]
 
@@ -42,58 +44,57 @@ class Directory:
     def __init__(self, gateway: Gateway, names: ToolNames) -> None:
         self._gateway = gateway
         self._names = ToolNames(names.naming, names.limit)
-        self._listed: dict[str, dict[str, Items]] = {kind: {} for kind in _LISTS}
+        self._listed: dict[str, dict[str, Items]] = {method: {} for method in LISTS}
         self._told: set[str] = set()  # the collisions that were reported
 
-    async def items(self, kind: str) -> list[dict[str, Any]]:
-        """Return the items of all servers, as the host has them."""
-        await self._list(kind)
+    async def items(self, method: str) -> list[dict[str, Any]]:
+        """Return the items of all servers in a list, as the host has them."""
+        await self._list(method)
         found = []
-        for upstream in self._gateway.upstreams.values():
-            for item in self._listed[kind].get(upstream.name, ()):
-                found.append(self._named(kind, upstream.name, item))
+        for server, items in self._in_order(method):
+            found += [self._named(method, server, item) for item in items]
         return found
 
-    async def _list(self, kind: str) -> None:
-        capability = "resources" if kind == "templates" else kind
+    async def _list(self, method: str) -> None:
+        capability = method.split("/")[0]
         upstreams = self._gateway.upstreams.values()
         asked = [each for each in upstreams if each.offers(capability)]
-        works = {self._gateway.tasks.start(self._ask(kind, each)) for each in asked}
+        works = {self._gateway.tasks.start(self._ask(method, each)) for each in asked}
         if works:
             _, late = await asyncio.wait(works, timeout=_LISTED_WITHIN)
             for work in late:
                 work.add_done_callback(lambda _: self._gateway.changes.changed(capability))
 
-    async def _ask(self, kind: str, upstream: ManagedUpstream) -> None:
+    async def _ask(self, method: str, upstream: ManagedUpstream) -> None:
         try:
-            self._listed[kind][upstream.name] = await upstream.listed(*_LISTS[kind])
+            self._listed[method][upstream.name] = await upstream.listed(method, LISTS[method][0])
         except McpError as error:
-            _logger.warning("%s: listing its %s failed: %s", upstream.name, kind, error)
+            _logger.warning("%s: %s failed: %s", upstream.name, method, error)
 
-    def _named(self, kind: str, server: str, item: Mapping[str, Any]) -> dict[str, Any]:
-        if kind == "prompts":
-            name = str(item.get("name"))
-            self._names.assign(server, [name])
-            return {**item, "name": self._names.names_of(server)[name]}
-        key = "uri" if kind == "resources" else "uriTemplate"
-        return {**item, key: self.host_uri(server, str(item.get(key)), kind)}
+    def _named(self, method: str, server: str, item: Mapping[str, Any]) -> dict[str, Any]:
+        key = LISTS[method][1]
+        own = str(item.get(key))
+        if key != "name":
+            return {**item, key: self.host_uri(server, own, method)}
+        self._names.assign(server, [own])
+        return {**item, "name": self._names.names_of(server)[own]}
 
-    def host_uri(self, server: str, uri: str, kind: str = "resources") -> str:
+    def host_uri(self, server: str, uri: str, method: str = _RESOURCES) -> str:
         """Return the host's URI for a resource, or its template, of a server."""
-        key = "uri" if kind == "resources" else "uriTemplate"
-        for other, items in self._in_order(kind):
-            if other != server and any(item.get(key) == uri for item in items):
+        key = LISTS[method][1]
+        for other, items in self._in_order(method):
+            if other == server:
+                break
+            if any(item.get(key) == uri for item in items):
                 if uri not in self._told:
                     self._told.add(uri)
                     text = "%s and %s both have %s: the second is %s:%s for the host"
                     _logger.warning(text, other, server, uri, server, uri)
                 return f"{server}:{uri}"
-            if other == server:
-                break
         return uri
 
-    def _in_order(self, kind: str) -> list[tuple[str, Items]]:
-        listed = self._listed[kind]
+    def _in_order(self, method: str) -> list[tuple[str, Items]]:
+        listed = self._listed[method]
         return [(name, listed[name]) for name in self._gateway.upstreams if name in listed]
 
     @property
@@ -114,10 +115,10 @@ class Directory:
             return only, str(name)
         if self._names.owner(str(name)) is None:
             await self._gateway.settle()
-            await self.items("prompts")
+            await self.items("prompts/list")
         owner = self._names.owner(str(name))
         if owner is None or owner[0] not in self._gateway.upstreams:
-            known = [item["name"] for item in await self.items("prompts")]
+            known = [item["name"] for item in await self.items("prompts/list")]
             raise PeerError(ErrorCode.INVALID_PARAMS, there_is_no("prompt", str(name), known))
         return self._gateway.upstreams[owner[0]], owner[1]
 
@@ -133,7 +134,7 @@ class Directory:
         found = self._find(wanted, key)
         if found is None:
             await self._gateway.settle()
-            await asyncio.gather(self._list("resources"), self._list("templates"))
+            await asyncio.gather(self._list(_RESOURCES), self._list(_TEMPLATES))
             found = self._find(wanted, key)
         if found is None:
             having = [each for each in self._gateway.upstreams.values() if each.offers("resources")]
@@ -147,7 +148,7 @@ class Directory:
         return self._gateway.upstreams[found[0]], found[1]
 
     def _find(self, wanted: str, key: str) -> tuple[str, str] | None:
-        for server, items in self._in_order("resources" if key == "uri" else "templates"):
+        for server, items in self._in_order(_RESOURCES if key == "uri" else _TEMPLATES):
             if any(item.get(key) == wanted for item in items):
                 return server, wanted
         for server in self._gateway.upstreams:
@@ -155,7 +156,7 @@ class Directory:
                 return server, wanted[len(server) + 1 :]
         fits = [
             (_fit(str(item.get("uriTemplate")), wanted), server)
-            for server, items in self._in_order("templates")
+            for server, items in self._in_order(_TEMPLATES)
             for item in items
         ]
         best = max(fits, key=lambda fit: fit[0], default=(-1, ""))

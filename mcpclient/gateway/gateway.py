@@ -35,7 +35,7 @@ from ..manager.tools import ManagedTool
 from ..net.futures import NextChange
 from ..suggestions import there_is_no
 from .changes import SERVERS, Changes
-from .directory import Directory
+from .directory import LISTS, Directory
 from .introduction import introduction, status
 from .meta_tools import MetaTools
 from .upstream import ManagedUpstream
@@ -289,20 +289,17 @@ class Gateway(HostService):
 
     async def call(self, params: Params, meta: Params | None) -> Params:
         """Return the result of a tool, by its full name. Raises `PeerError`."""
-        method = "tools/call"
-        name, names = str(params.get("name")), self.manager._catalog.names
-        owner = names.owner(name)
-        server = names.claimed_by(name) if owner is None else owner[0]
+        method, name, names = "tools/call", str(params.get("name")), self.manager._catalog.names
+        server = ""
         try:
-            if owner is None and server in self.upstreams:  # it may not have listed its tools yet
-                await self.server(server).ready_for(method, name, params.get("arguments"))
-                owner = names.owner(name)
-            elif owner is None:  # or its name says nothing about its server
+            owner = await self.manager.owner_of(name, params.get("arguments"))
+            if owner is None:  # its name says nothing about its server, which may be starting
                 await self.settle()
                 owner = names.owner(name)
             if owner is None:
                 known = there_is_no("tool", name, [tool.name for tool in self.offered()])
                 raise PeerError(ErrorCode.INVALID_PARAMS, known)
+            server = owner[0]
             if self.is_read_only and all(tool.name != name for tool in self.offered()):
                 return not_called(name, "the gateway offers only tools that read", "filter").raw
             upstream = self._upstream(owner[0])
@@ -310,7 +307,7 @@ class Gateway(HostService):
         except PeerError:
             raise
         except McpError as error:
-            return refusal(self.explain_for(server or "", error)).raw
+            return refusal(self.explain_for(server or names.claimed_by(name) or "", error)).raw
         self._learn_task(upstream, result)
         return result
 
@@ -318,11 +315,10 @@ class Gateway(HostService):
 
     async def _list(self, method: str, params: Params, meta: Params | None) -> Params:
         await self.settle()
-        kind, key = _KINDS[method]
-        items = await self.directory.items(kind)
-        if kind == "resources":
+        items = await self.directory.items(method)
+        if method == "resources/list":
             items.insert(0, _STATUS)
-        return {key: items}
+        return {LISTS[method][0]: items}
 
     async def _get_prompt(self, method: str, params: Params, meta: Params | None) -> Params:
         upstream, name = await self.directory.prompt(params.get("name"))
@@ -396,12 +392,6 @@ _STATUS = {
     "mimeType": "text/plain",
 }
 
-_KINDS = {
-    "prompts/list": ("prompts", "prompts"),
-    "resources/list": ("resources", "resources"),
-    "resources/templates/list": ("templates", "resourceTemplates"),
-}
-
 
 async def _pong(gateway: Gateway, method: str, params: Params, meta: Params | None) -> Params:
     return {}
@@ -411,7 +401,7 @@ _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[P
     "ping": _pong,
     "tools/list": Gateway._list_tools,
     "tools/call": Gateway._call_tool,
-    **dict.fromkeys(_KINDS, Gateway._list),
+    **dict.fromkeys(LISTS, Gateway._list),
     "prompts/get": Gateway._get_prompt,
     "resources/read": Gateway._read,
     "resources/subscribe": Gateway._subscribe,

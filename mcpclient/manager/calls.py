@@ -8,7 +8,7 @@ from collections.abc import Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..client.client import Client
-from ..client.connection.limits import DEFAULT
+from ..client.connection.limits import DEFAULT, Seconds
 from ..client.connection.reconnection import Status
 from ..errors import McpError, PeerError, UsageError
 from ..framing.escaping import escape_line
@@ -155,14 +155,7 @@ class Calls(abc.ABC):
         `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
         what `Client.call_tool` raises.
         """
-        names = self._catalog.names
-        owner = names.owner(name)
-        if owner is None:  # it may belong to a server that has not listed its tools yet
-            claiming = self._servers.get(names.claimed_by(name) or "")
-            if claiming is not None and not claiming.is_connected:
-                timeout = options.get("timeout", DEFAULT)
-                await claiming.ready_for("tools/call", name, arguments, timeout)
-            owner = names.owner(name)
+        owner = await self.owner_of(name, arguments, options.get("timeout", DEFAULT))
         if owner is None:
             raise UsageError(there_is_no("tool", name, [tool.name for tool in self._catalog.tools]))
         server, tool = owner
@@ -176,6 +169,20 @@ class Calls(abc.ABC):
         call = client.call_tool(tool, arguments, returns=returns, **options)
         arguments = None  # which a traceback would show; the client knows the secret ones
         return await call
+
+    async def owner_of(
+        self, name: str, arguments: object, seconds: Seconds = DEFAULT
+    ) -> tuple[str, str] | None:
+        """Return the server and the tool's own name that a full name stands for.
+
+        Waits for the server to be connected whose names begin so, if it has no such tool yet.
+        """
+        names = self._catalog.names
+        if names.owner(name) is None:
+            claiming = self._servers.get(names.claimed_by(name) or "")
+            if claiming is not None and not claiming.is_connected:
+                await claiming.ready_for("tools/call", name, arguments, seconds)
+        return names.owner(name)
 
     async def call_tools(
         self,

@@ -16,14 +16,14 @@ from ..errors import ConnectionLost, McpError, ServerUnavailable
 from ..framing.escaping import escape_line
 from .events import StatusChanged
 from .managed_client import ManagedClient, look_for_login, options_for, refusal_of, same_server
-from .pins import Mismatch, Remembered, ServerOffer
-from .tools import ServerTools, ToolList
+from .pins import Remembered
+from .tools import ServerTools
 
 if TYPE_CHECKING:
     from .fleet import Fleet
 
 
-class Server(Keeper):
+class Server(ServerTools, Keeper):
     """One server of a manager, which keeps its connection.
 
     - ``name``, ``config``: as configured. ``status``: a `Status`; ``error``: why, where something
@@ -33,47 +33,18 @@ class Server(Keeper):
     """
 
     def __init__(self, config: ServerConfig, shared: Fleet) -> None:
-        super().__init__(shared.home, config.options.get("reconnect", shared.reconnect))
+        Keeper.__init__(self, shared.home, config.options.get("reconnect", shared.reconnect))
+        ServerTools.__init__(self)
         self.name: str = config.name
         self.config: ServerConfig = config
         self.error: Exception | None = refusal_of(config)
         if self.error is not None:
             self.status: Status = Status(config.state)
         self._shared = shared
-        self._tools = ServerTools(self, shared)
         self._client: ManagedClient | None = None
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.Server {self.name} {self.status}>")
-
-    @property
-    def trusted(self) -> bool:
-        """Whether its annotations may be believed."""
-        return self.config.trusted or bool(self._options.get("trusted"))
-
-    @property
-    def _options(self) -> Mapping[str, Any]:
-        return {**self._shared.options, **self.config.options}
-
-    @property
-    def tools(self) -> ToolList:
-        """The tools that are offered, a list that stays the same object."""
-        return self._shared.catalog.tools_of(self.name)
-
-    @property
-    def stale(self) -> bool:
-        """Whether the tools are those of an earlier connection."""
-        return self._tools.stale
-
-    @property
-    def instructions(self) -> str:
-        """The instructions of the server, or ""."""
-        return self._tools.instructions
-
-    @property
-    def mismatches(self) -> tuple[Mismatch, ...]:
-        """Differences from the lock file, see `Pins`."""
-        return self._tools.mismatches
 
     @property
     def kept(self) -> object:  # type: ignore[override]  # a constant elsewhere
@@ -95,7 +66,7 @@ class Server(Keeper):
             options = options_for(self.config, shared.options)
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
-                connection_of(client).guard = self._tools.guard
+                connection_of(client).guard = self.guard
             connection = connection_of(client)
             own = connection.caps
             if own is not None:  # continue the counts of an earlier client
@@ -130,7 +101,7 @@ class Server(Keeper):
             self._upkeep.version = remembered.version
             if defer:
                 self.status = Status.DEFERRED
-        self._tools.remember(remembered, self.status)
+        self._recall(remembered, offer=self.status is Status.DEFERRED)
 
     def start(self) -> None:
         """Begin to connect, unless something forbids or defers it."""
@@ -203,41 +174,13 @@ class Server(Keeper):
             connection_of(self._client).abort()
         super().abort()
 
-    def to_pin(self) -> ServerOffer:
-        """Return the content of a lock file for this server, see `Pins.write`."""
-        return self._tools.to_pin()
-
-    def refusal_of(self, tool: str) -> str | None:
-        """Return why a tool is refused by filters or pins, by its own name; None if it is not."""
-        return self._tools.refusal_of(tool)
-
-    def handed_on(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return the definitions that filters and pins let through."""
-        return self._tools.handed_on(tools)
-
-    # Reports of its client
-
-    def full_name(self, method: str, name: str) -> str:
-        """Return the name of a tool, a prompt or a resource among those of all servers."""
-        if method == "tools/call":
-            return self._shared.catalog.names.names_of(self.name).get(name, name)
-        return f"{self.name}:{name}"
-
-    def is_repeatable(self, tool: str) -> bool:
-        """Whether a trusted server says that a second call does no more than the first."""
-        return any(each.raw_name == tool and each.idempotent for each in self.tools)
-
-    def renewed(self) -> None:
-        """List the tools of a new session."""
-        self._tools.refresh_soon()
-
     # The connection that is kept
 
     def _moved(self, old: Status, error: McpError | None) -> None:
         self._shared.events.tell(StatusChanged(self.name, old, self.status, error))
 
     def _close(self) -> None:
-        self._tools.stop()
+        self._stop_listening()
         if self._client is None:
             return
         connection = connection_of(self._client)
@@ -246,13 +189,8 @@ class Server(Keeper):
             connection.session.connection_lost(self.error)  # so that calls in flight learn why
         self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
 
-    def withdraw(self) -> None:
-        """Offer no tools any more."""
-        self._tools.stale = True
-        self._shared.catalog.update(self, ())
-
     def _keep_tools(self) -> None:
-        self._tools.stale = True
+        self.stale = True
 
     async def _connect(self) -> Sequence[Mapping[str, Any]]:
         """Have the server judged, connect it, and return its tools."""
@@ -273,11 +211,11 @@ class Server(Keeper):
         client = self.client
         connection_of(client).decision = self.config.decision
         await client.open()
-        return await self._tools.list()
+        return await self._list()
 
     def _connected(self, made: Sequence[Mapping[str, Any]]) -> None:
-        self._tools.adopt(made)
-        self._tools.follow()
+        self._adopt(made)
+        self._follow()
 
     def _outcome(self, error: Exception) -> Status:
         is_refused = isinstance(error, ServerUnavailable) and self.config.state != "ready"

@@ -5,13 +5,13 @@ A server's tools are listed, filtered, compared with their pins, and kept up to 
 
 from __future__ import annotations
 
+import abc
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
 
-from ..client.connection.reconnection import Status
 from ..client.events.around import not_called
 from ..client.requests import SUBJECTS, connection_of
 from ..errors import CallRefused, McpError, safe_str
@@ -28,9 +28,9 @@ from .pins import Mismatch, Remembered, ServerOffer, by_name, memory_key, repeat
 if TYPE_CHECKING:
     from ..client.client import Client
     from ..client.contents import Subscription
+    from ..config.config import ServerConfig
     from .fleet import Fleet
     from .managed_client import ManagedClient
-    from .server import Server
 
 _logger = logger_for("mcpclient.manager")
 
@@ -45,7 +45,7 @@ class ManagedTool(Tool):
 
     __slots__ = ("_full_name", "_server")
 
-    def __init__(self, raw: Mapping[str, Any], full_name: str, server: Server) -> None:
+    def __init__(self, raw: Mapping[str, Any], full_name: str, server: ServerTools) -> None:
         super().__init__(raw)
         self._full_name = full_name
         self._server = server
@@ -154,7 +154,7 @@ class Catalog:
         self.names = names
         self.tools: ToolList = ToolList()
         self._tell = tell
-        self._servers: dict[str, Server] = {}
+        self._servers: dict[str, ServerTools] = {}
         self._offered: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._lists: dict[str, ToolList] = {}
         self._wrapped: dict[str, dict[str, ManagedTool]] = {}
@@ -163,7 +163,7 @@ class Catalog:
         """Return the list of one server, which stays the same object."""
         return self._lists.setdefault(server, ToolList())
 
-    async def prepare(self, server: Server, tools: Sequence[Mapping[str, Any]]) -> None:
+    async def prepare(self, server: ServerTools, tools: Sequence[Mapping[str, Any]]) -> None:
         """Name the tools of a server, and wrap those that have changed, a few at a time.
 
         After it, `update` with the same tools takes little time, however many they are.
@@ -176,7 +176,7 @@ class Catalog:
             self._wrapped.setdefault(server.name, {}).update(self._wrap(server, items))
             await asyncio.sleep(0)
 
-    def update(self, server: Server, tools: Sequence[Mapping[str, Any]]) -> None:
+    def update(self, server: ServerTools, tools: Sequence[Mapping[str, Any]]) -> None:
         """Replace the tools of a server. Of two with one name, the first counts.
 
         A tool that is as it was stays the same object.
@@ -209,7 +209,7 @@ class Catalog:
                 self._tell(each)
 
     def _wrap(
-        self, server: Server, tools: Iterable[tuple[str, Mapping[str, Any]]]
+        self, server: ServerTools, tools: Iterable[tuple[str, Mapping[str, Any]]]
     ) -> Iterator[tuple[str, ManagedTool]]:
         names, wrapped = self.names.names_of(server.name), self._wrapped.get(server.name, {})
         for name, raw in tools:
@@ -222,92 +222,112 @@ def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
     return (items[start : start + _SLICE] for start in range(0, len(items), _SLICE))
 
 
-class ServerTools:
-    """The tools of one server, and its instructions.
+class ServerTools(abc.ABC):
+    """The part of a `Server` about its tools, and its instructions.
 
-    ``stale``: the tools are those of an earlier connection. ``said``: the server's instructions
-    as they came.
-    ``mismatches``: the differences from the lock file, and tools that are listed twice.
+    ``stale``: the tools are those of an earlier connection. ``mismatches``: the differences from
+    the lock file, see `Pins`, and tools that are listed twice.
     """
 
-    def __init__(self, server: Server, shared: Fleet) -> None:
+    name: str
+    config: ServerConfig
+    _shared: Fleet
+
+    def __init__(self) -> None:
         self.stale: bool = True
-        self.said: str = ""
         self.mismatches: tuple[Mismatch, ...] = ()
-        self._server = server
-        self._shared = shared
-        self._tools: Sequence[Mapping[str, Any]] = ()
+        self._said = ""  # the instructions as they came
+        self._listed: Sequence[Mapping[str, Any]] = ()
         self._follower: asyncio.Task[None] | None = None
         self._refreshing: asyncio.Task[None] | None = None
         self._is_outdated = False
 
     @property
+    @abc.abstractmethod
+    def client(self) -> ManagedClient:
+        """Its client."""
+
+    @property
+    def trusted(self) -> bool:
+        """Whether its annotations may be believed."""
+        return self.config.trusted or bool(self._options.get("trusted"))
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        return {**self._shared.options, **self.config.options}
+
+    @property
+    def tools(self) -> ToolList:
+        """The tools that are offered, a list that stays the same object."""
+        return self._shared.catalog.tools_of(self.name)
+
+    @property
     def instructions(self) -> str:
-        """The instructions of the server; nothing where pins refuse them."""
+        """The instructions of the server, or ""; nothing where pins refuse them."""
         pins = self._shared.pins
         is_other = any(not each.tool for each in self.mismatches)
         is_refused = is_other and pins is not None and pins.mode == "refuse"
-        return "" if is_refused else without_invisible(self.said)
+        return "" if is_refused else without_invisible(self._said)
 
-    def stop(self) -> None:
-        """Cancel the tasks in the background."""
+    def _stop_listening(self) -> None:
         for task in (self._follower, self._refreshing):
             cancel(task)
         self._follower = self._refreshing = None
 
-    async def list(self) -> Sequence[Mapping[str, Any]]:
+    async def _list(self) -> Sequence[Mapping[str, Any]]:
         """Return the tools; a server that declares them has to be able to list them."""
-        client = self._server.client
-        if "tools" not in client.capabilities:
+        if "tools" not in self.client.capabilities:
             return []
-        listed = await client.list_all_tools(fresh=True)
+        listed = await self.client.list_all_tools(fresh=True)
         tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
-        await self._shared.catalog.prepare(self._server, self._offered(tools))
+        await self._shared.catalog.prepare(self, self._filtered(tools))
         return tools
 
-    def remember(self, remembered: Remembered, status: Status) -> None:
-        """Restore the tools of an earlier run: offer those of a deferred server, or keep names."""
-        self.said = remembered.instructions
-        if status is Status.DEFERRED:
-            self.show(remembered.tools)
-        elif self._server.config.state == "ready":
-            self._shared.catalog.names.assign(self._server.name, by_name(remembered.tools))
+    def _recall(self, remembered: Remembered, *, offer: bool) -> None:
+        """Restore the tools of an earlier run: offer them, or only keep their names."""
+        self._said = remembered.instructions
+        if offer:
+            self._show(remembered.tools)
+        elif self.config.state == "ready":
+            self._shared.catalog.names.assign(self.name, by_name(remembered.tools))
 
-    def adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def _adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Offer the tools of the present connection."""
         self.stale = False
-        agreement = connection_of(self._server.client).agreement
-        self.said = (agreement and agreement.instructions) or ""
-        self.show(tools)
+        agreement = connection_of(self.client).agreement
+        self._said = (agreement and agreement.instructions) or ""
+        self._show(tools)
         if self._shared.memory is not None:
-            version = self._server.client.protocol_version or ""
-            remembered = Remembered(tools, self.said, version)
-            self._shared.memory.note(memory_key(self._server.config), remembered)
+            remembered = Remembered(tools, self._said, self.client.protocol_version or "")
+            self._shared.memory.note(memory_key(self.config), remembered)
 
-    def show(self, tools: Sequence[Mapping[str, Any]]) -> None:
+    def _show(self, tools: Sequence[Mapping[str, Any]]) -> None:
         """Compare tools with the pins, and offer those that filters and pins let through."""
-        self._tools = self._offered(tools)
+        self._listed = self._filtered(tools)
         pins, known = self._shared.pins, self.mismatches
         if pins is None:
-            self.mismatches = repeated_tools(self._tools)
+            self.mismatches = repeated_tools(self._listed)
         else:
-            self.mismatches = tuple(pins.compare(self._server.name, *self.to_pin()))
+            self.mismatches = tuple(pins.compare(self.name, *self.to_pin()))
             for mismatch in self.mismatches:
-                self._shared.events.tell(PinMismatch(self._server.name, mismatch))
-        self._shared.catalog.update(self._server, self.handed_on(tools))
+                self._shared.events.tell(PinMismatch(self.name, mismatch))
+        self._shared.catalog.update(self, self.handed_on(tools))
         for mismatch in self.mismatches:
             if mismatch not in known:
-                _logger.warning("%s: %s", self._server.name, mismatch)
+                _logger.warning("%s: %s", self.name, mismatch)
+
+    def withdraw(self) -> None:
+        """Offer no tools any more."""
+        self.stale = True
+        self._shared.catalog.update(self, ())
 
     def handed_on(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        """Return the definitions that others may see, of ``tools`` as the server lists them."""
-        pins, offered = self._shared.pins, self._offered(tools)
-        if pins is None:
-            return offered
-        return pins.offered(self._server.name, self.mismatches, offered)
+        """Return the definitions that filters and pins let through, of ``tools`` as listed."""
+        pins, offered = self._shared.pins, self._filtered(tools)
+        return offered if pins is None else pins.offered(self.name, self.mismatches, offered)
 
-    def _offered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-        include, exclude = self._server.config.include, self._server.config.exclude
+    def _filtered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        include, exclude = self.config.include, self.config.exclude
         if not include and not exclude:
             return tools
         return [
@@ -316,18 +336,16 @@ class ServerTools:
 
     def to_pin(self) -> ServerOffer:
         """Return the content of a lock file for the server, with tools that are listed twice."""
-        tools = [Tool(raw) for raw in self._tools]
-        config = self._server.config
-        digest = "" if config.bundle is None else config.bundle.sha256
-        return ServerOffer(config.fingerprint(), tools, self.said, digest)
+        tools = [Tool(raw) for raw in self._listed]
+        digest = "" if self.config.bundle is None else self.config.bundle.sha256
+        return ServerOffer(self.config.fingerprint(), tools, self._said, digest)
 
-    def follow(self) -> None:
+    def _follow(self) -> None:
         """Listen for changes of the tools, where the server announces them."""
-        declared = self._server.client.capabilities.get("tools")
+        declared = self.client.capabilities.get("tools")
         changes = isinstance(declared, Mapping) and declared.get("listChanged") is True
         if self._shared.auto_refresh and changes:
-            loop = asyncio.get_running_loop()
-            self._follower = loop.create_task(self._listen(self._server.client))
+            self._follower = asyncio.get_running_loop().create_task(self._listen(self.client))
 
     async def _listen(self, client: ManagedClient) -> None:
         """Listen for changes until there are no more; try again a few times where that may help."""
@@ -337,12 +355,12 @@ class ServerTools:
                 try:
                     async with client.listen(tools=True) as changes:
                         if is_late:
-                            self.refresh_soon()  # they may have changed meanwhile
+                            self.renewed()  # they may have changed meanwhile
                         while not await self._are_over(changes):
                             pass  # only the server's own channel is lost: see `Subscription`
                     return
                 except McpError as error:
-                    _logger.debug("%s tells no changes: %s", self._server.name, error)
+                    _logger.debug("%s tells no changes: %s", self.name, error)
                     await retries.wait_after(error)
                     is_late = True
 
@@ -350,14 +368,14 @@ class ServerTools:
         """Listen for changes until there are no more, or until an error comes in between."""
         try:
             async for _ in changes:
-                self.refresh_soon()
+                self.renewed()
         except McpError as error:
-            _logger.debug("%s tells fewer changes, or none: %s", self._server.name, error)
+            _logger.debug("%s tells fewer changes, or none: %s", self.name, error)
             return False
         return True
 
-    def refresh_soon(self) -> None:
-        """List the tools again in the background.
+    def renewed(self) -> None:
+        """List the tools again in the background: of a new session, or after a change.
 
         Once more where they change meanwhile, and a few times where that fails and may pass.
         """
@@ -370,14 +388,11 @@ class ServerTools:
         while self._is_outdated:
             self._is_outdated = False
             try:
-                self.adopt(await self.list())
+                self._adopt(await self._list())
             except McpError as error:
                 self.stale = True
-                _logger.warning(
-                    "%s: tools/list failed; keeping the previous tools: %s",
-                    self._server.name,
-                    error,
-                )
+                text = "%s: tools/list failed; keeping the previous tools: %s"
+                _logger.warning(text, self.name, error)
                 with suppress(McpError):  # which is raised where another try is pointless
                     await retries.wait_after(error)
                     self._is_outdated = True
@@ -398,11 +413,21 @@ class ServerTools:
         if method != "tools/call":
             raise CallRefused(method, name, reason)
         by = "filter" if reason == _LEFT_OUT else "pin"
-        return not_called(self._server.full_name(method, name), reason, by).raw
+        return not_called(self.full_name(method, name), reason, by).raw
+
+    def full_name(self, method: str, name: str) -> str:
+        """Return the name of a tool, a prompt or a resource among those of all servers."""
+        if method == "tools/call":
+            return self._shared.catalog.names.names_of(self.name).get(name, name)
+        return f"{self.name}:{name}"
+
+    def is_repeatable(self, tool: str) -> bool:
+        """Whether a trusted server says that a second call does no more than the first."""
+        return any(each.raw_name == tool and each.idempotent for each in self.tools)
 
     def refusal_of(self, tool: str | None) -> str | None:
         """Return why a tool, or anything else of the server, is refused; None when it is not."""
-        config, pins = self._server.config, self._shared.pins
+        config, pins = self.config, self._shared.pins
         if tool is not None and not is_offered(tool, config.include, config.exclude):
             return _LEFT_OUT
         if pins is None or pins.mode == "warn":
@@ -411,10 +436,10 @@ class ServerTools:
             return "its server has not been compared with the lock file yet"
         refused = pins.refused(self.mismatches)
         reason = refused.get("")
-        if reason is None and not pins.knows(self._server.name):
+        if reason is None and not pins.knows(self.name):
             reason = "its server is not in the lock file"
         if reason is None and tool is not None:
-            is_locked = pins.knows(self._server.name, tool)
+            is_locked = pins.knows(self.name, tool)
             reason = refused.get(tool, None if is_locked else "it is not in the lock file")
-        command = pins.command(self._server.name)
+        command = pins.command(self.name)
         return reason and f"{reason}; {command} shows the difference"
