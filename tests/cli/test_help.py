@@ -36,7 +36,7 @@ def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
 @pytest.mark.parametrize(
     ("word", "part"),
     [
-        ("4", "exit code 4: authorization is needed"),
+        ("4", "exit code 4: authorization is required"),
         ("130", "exit code 130: cancelled"),
         ("PeerError", "McpError > ServerError > PeerError"),
         ("CallTimeout", "Fields:"),

@@ -19,7 +19,7 @@ from mcpclient.protocol.types import CallToolResult
 from mcpclient.sandbox.denials import Denials
 from mcpclient.sandbox.rights import Sandbox
 
-TOP = Path(mcpclient.__file__).parent.parent
+TOP = Path(__file__).parent.parent.parent
 
 NETWORK = ("network", "", "")
 # By a server's words, with {there} for a folder that exists: the right, the path, what to grant.
