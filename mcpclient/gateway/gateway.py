@@ -292,7 +292,7 @@ class Gateway(HostService):
         method, name, names = "tools/call", str(params.get("name")), self.manager._catalog.names
         server = ""
         try:
-            owner = await self.manager.owner_of(name, params.get("arguments"))
+            owner = await self.manager._owner_of(name, params.get("arguments"))
             if owner is None:  # its name says nothing about its server, which may be starting
                 await self.settle()
                 owner = names.owner(name)

@@ -155,7 +155,7 @@ class Calls(abc.ABC):
         `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
         what `Client.call_tool` raises.
         """
-        owner = await self.owner_of(name, arguments, options.get("timeout", DEFAULT))
+        owner = await self._owner_of(name, arguments, options.get("timeout", DEFAULT))
         if owner is None:
             raise UsageError(there_is_no("tool", name, [tool.name for tool in self._catalog.tools]))
         server, tool = owner
@@ -170,7 +170,7 @@ class Calls(abc.ABC):
         arguments = None  # which a traceback would show; the client knows the secret ones
         return await call
 
-    async def owner_of(
+    async def _owner_of(
         self, name: str, arguments: object, seconds: Seconds = DEFAULT
     ) -> tuple[str, str] | None:
         """Return the server and the tool's own name that a full name stands for.

@@ -66,7 +66,7 @@ class Server(ServerTools, Keeper):
             options = options_for(self.config, shared.options)
             client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
             if shared.pins is not None or self.config.include or self.config.exclude:
-                connection_of(client).guard = self.guard
+                connection_of(client).guard = self._guard
             connection = connection_of(client)
             own = connection.caps
             if own is not None:  # continue the counts of an earlier client

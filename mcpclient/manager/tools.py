@@ -397,7 +397,7 @@ class ServerTools(abc.ABC):
                     await retries.wait_after(error)
                     self._is_outdated = True
 
-    def guard(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
+    def _guard(self, method: str, params: Mapping[str, Any]) -> dict[str, Any] | None:
         """Refuse tools that filters leave out or that differ from their pins; None lets it pass.
 
         The last thing before every request, however it was made, and after the hooks: what was

@@ -15,12 +15,13 @@ from .loop_thread import close_soon
 if TYPE_CHECKING:
     from ..client.connection.reconnection import Status
     from ..config.config import ServerConfig
+    from ..manager.pins import Mismatch
 
 TWINS[managed_client.ManagedClient] = Client
 
 
 _OF_SERVER = (
-    *("trusted", "tools", "stale", "instructions", "mismatches", "is_connected", "loss"),
+    *("trusted", "tools", "instructions", "is_connected", "loss"),
     *("client", "connect", "disconnect"),
 )
 
@@ -34,6 +35,8 @@ class Server(Blocking, of=server.Server, only=_OF_SERVER):
     error: Exception | None
     since: float
     next_try: float | None
+    stale: bool
+    mismatches: tuple[Mismatch, ...]
 
 
 class EventStream(Blocking, of=events.EventStream, only=("__aiter__", "__anext__")):
