@@ -33,14 +33,17 @@ _SHELL_VARIABLE = re.compile(r"\$\{?(\w+)\}?")
 # What these add to the name of a script, a module or a folder.
 _INTERPRETER = re.compile(r"\b(?:python|pypy|node|deno|bun|tsx|ts-node|ruby|perl|php|uv|pipx)")
 _ENDINGS = (
-    *(".js", ".cjs", ".mjs", ".ts", ".json", ".py", ".rb", ".sh"),
+    *(".js", ".cjs", ".mjs", ".ts", ".tsx", ".json", ".node"),
+    *(".py", ".pyc", ".so", ".rb", ".sh", ".pm", ".lua"),
     *("/__main__.py", "/__init__.py", "/index.js", "/package.json"),
 )
 # Patterns that name files, and in a line for a shell names that are made while it runs.
 _PATTERN = re.compile(r"(?<!\$)[*?]|\[[^]\s]+\]")
 _MADE_IN_A_SHELL = re.compile(
     rf"{_PATTERN.pattern}|`|\$[('\"]|\$\{{?\w+\}}?[\"']?[./]|[./][\"']?\$[\w{{]|[\w./][\\'\"]+[\w./]"
+    r"|\$\{\w+[^\w}]|\{[^}]*(?:,|\.\.)|(?<!\w)~[+\w-]"
 )
+_QUOTED = re.compile(r"'([^']*)'|\"([^\"]*)\"")
 
 
 class NamedFile(NamedTuple):
@@ -186,6 +189,7 @@ def _paths_in(texts: Sequence[str], cwd: str, path_of: Callable[[str, str], str]
 def _words_in(text: str) -> Iterator[str]:
     """Yield the possible paths in a word of a command: the whole word, and its parts."""
     yield text
+    yield from (one or other for one, other in _QUOTED.findall(text))
     for part in _AROUND_PATHS.split(text):
         yield part
         if part[:1] == "-" and part[:2] != "--":

@@ -102,6 +102,7 @@ class Denials:
         self._command = command
         self._env = env
         self._directory = os.path.abspath(directory or ".")
+        self._is_silent = True
         self.found: dict[Denial, None] = {}
         """All of them, in order."""
         self.report: Callable[[str], object] = lambda line: None
@@ -109,6 +110,7 @@ class Denials:
 
     def read(self, text: str) -> list[Denial]:
         """Return the denials that ``text`` mentions; remember and report them."""
+        self._is_silent = self._is_silent and not text.strip()
         told = list(dict.fromkeys(self._denials_in(text[-_SEARCHED:])))
         for denial in told:
             if denial not in self.found:
@@ -136,7 +138,10 @@ class Denials:
 
     def advise_start(self, error: McpError) -> None:
         """Set the hint of an error of a server that ended, or did not answer."""
-        self.advise(error)
+        is_silent = self._is_silent
+        if self.read_failure(str(error)):
+            self.advise(error)
+            return
         needed = Sandbox.for_command(self._command, self._env, self._directory)
         readable = [*self._readable, *self._writable]
         lacking = Sandbox(
@@ -144,9 +149,13 @@ class Denials:
             [path for path in needed.write if not is_below(self._full(path), self._writable)],
             needed.network and not self._sandbox.network,
         )
-        if lacking != Sandbox() and not self.read_failure(str(error)):
+        if lacking != Sandbox():
             words = " ".join(lacking.as_options())
             error.advise(f"Its sandbox lacks what such a server is likely to need: {words}")
+        elif is_silent and (getattr(error, "exit_code", 0) or 0) >= 0:  # by itself, not by a signal
+            error.advise(
+                "It said nothing. Run it without its sandbox to see if that is the reason."
+            )
 
     def _denials_in(self, text: str) -> Iterator[Denial]:
         """Yield the denials that a string mentions."""

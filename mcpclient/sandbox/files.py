@@ -32,11 +32,12 @@ SYSTEM_FOLDERS = (
 )
 """Patterns of the files that system programs read, without keys and passwords."""
 
-# Variables of the server's environment that name files with certificates.
-_CERTIFICATES = (
+CERTIFICATES = (
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"),
     "NODE_EXTRA_CA_CERTS",
 )
+"""Variables of the server's environment that name files with certificates."""
+
 _SCRIPT = re.compile(r"\.(?:py|pyz|js|mjs|cjs|ts|mts|jar|rb|php|pl|sh|wasm)\Z")
 # Files that a server reads and does not change.
 _SETTINGS = re.compile(r"\.(?:ya?ml|toml|ini|conf|cfg|env|pem|crt|key)\Z|config\Z|credentials")
@@ -54,7 +55,7 @@ def program_files(
     program or script, and the certificates that its environment names; never the home folder.
     """
     home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))
-    found = [env[name] for name in _CERTIFICATES if env.get(name)]
+    found = [env[name] for name in CERTIFICATES if env.get(name)]
     programs = [executable]
     for _ in range(_MAX_SHEBANGS):
         interpreter = _interpreter_of(programs[-1], env)
@@ -136,7 +137,7 @@ def given_paths(command: Sequence[str], env: Mapping[str, str], directory: str) 
     They exist, or can be made where they are. The program and its script are not among them.
     """
     own = {name: value for name, value in env.items() if os.environ.get(name) != value}
-    values = [value for name, value in own.items() if name not in _CERTIFICATES]
+    values = [value for name, value in own.items() if name not in CERTIFICATES]
     words = [word.partition("=")[2] if word.startswith("-") else word for word in command[1:]]
     for word in (*words, *values):
         path = os.path.normpath(os.path.join(directory, os.path.expanduser(word)))

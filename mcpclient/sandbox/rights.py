@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import UsageError
-from .files import given_paths, is_script, to_grant
+from .files import CERTIFICATES, given_paths, is_script, to_grant
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _SIZE = re.compile(r"([0-9]+) ?([KMG]?)(?:i?B)?")
@@ -119,7 +119,8 @@ class Sandbox:
             right, granted = to_grant(path)
             sandbox |= cls([granted]) if right == "read" else cls(write=[granted])
         words = " ".join(command)
-        reaches_services = "://" in words or any(map(_REMOTE.search, env or {}))
+        names = " ".join(name for name in env or {} if name not in CERTIFICATES)
+        reaches_services = "://" in words or _REMOTE.search(names) is not None
         sandbox |= cls(network=program in _RUNNERS or reaches_services)
         for name, needs in _SERVERS.items():
             if re.search(rf"\b{name}\b", words):

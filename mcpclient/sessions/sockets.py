@@ -97,11 +97,15 @@ def session_names(environ: Mapping[str, str], platform: str = sys.platform) -> l
 
 def check_private(folder: str, *, create: bool = False) -> None:
     """Raise `UsageError` where others may use a folder; ``create``: make it if it is missing."""
+    is_windows = sys.platform == "win32"  # where the user's own folders are private
+    is_safe = True
     try:
-        if create:
-            make_private_folder(Path(folder))
-        # On Windows the user's own folders are private.
-        is_safe = sys.platform == "win32" or is_private(folder)
+        if create and not os.path.lexists(folder):  # in another user's folder none is made
+            around = next(parent for parent in Path(folder).parents if parent.exists())
+            is_safe = is_windows or around.stat().st_uid in (os.geteuid(), 0)
+            if is_safe:
+                make_private_folder(Path(folder))
+        is_safe = is_safe and (is_windows or is_private(folder))
     except FileNotFoundError:
         return
     except OSError as error:

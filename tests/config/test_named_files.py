@@ -25,11 +25,11 @@ def entry_of(raw: dict[str, Any]) -> Entry:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name in ("server.py", "hook.js", ".env", "token", "run"):
+    for name in ("server.py", "hook.js", ".env", "token", "run", "a b.sh"):
         (tmp_path / name).write_text(name)
     (tmp_path / "options.env").write_text("NODE_OPTIONS='-r ./hook.js'")
     (tmp_path / "sub").mkdir()
-    for name in ("inner.py", "module.py"):
+    for name in ("inner.py", "module.py", "Foo.pm"):
         (tmp_path / "sub" / name).write_text(name)
     return tmp_path
 
@@ -68,6 +68,8 @@ def found_in(raw: dict[str, Any], folder: Path) -> list[NamedFile]:
         ({"command": "node", "args": ["[./run]", "-vr./hook.js"]}, ["run", "hook.js"]),
         ({"command": "node", "args": ["--import", "./hook.js?y"]}, ["hook.js"]),
         ({"command": "node", "args": ["./hook"]}, ["hook.js"]),
+        ({"command": "sh", "args": ["-c", "'./a b.sh'"]}, ["a b.sh"]),
+        ({"command": "perl", "args": ["-Isub", "-MFoo", "-e1"]}, ["Foo.pm"]),
         ({"command": "python", "args": ["-mserver"]}, ["server.py"]),
         ({"command": "python", "args": ["-m", "sub.module"]}, ["module.py"]),
         ({"command": "uv", "args": ["--directory", "sub", "run", "inner.py"]}, ["run", "inner.py"]),
@@ -143,6 +145,10 @@ def test_files_that_are_too_large_together(folder: Path, monkeypatch: pytest.Mon
             ["`x`", "$(y)", "$D/run", "./$E"],
         ),
         ({"command": "sh", "args": ["-c", "./ho\\ok.js ./a'b'"]}, ["./ho\\ok.js", "./a'b'"]),
+        (
+            {"command": "sh", "args": ["-c", "./x.{sh,js} ${PWD%/}/x ~+/x f() { x; }; x ${A:-b}"]},
+            ["./x.{sh,js}", "${PWD%/}/x", "~+/x"],
+        ),
         ({"command": "java", "args": ["-cp", "lib/*", "a*b"]}, ["lib/*"]),
         ({**URL, "headersHelper": "x ./y*"}, ["./y*"]),
         ({"command": "sh", "args": ["-c", 'exec ./run "$@" && [ -f x ] || echo $?']}, []),

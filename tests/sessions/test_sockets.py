@@ -176,6 +176,15 @@ def test_a_path_that_is_too_long_is_an_error(tmp_path: Path) -> None:
         check_private(str(tmp_path / "file" / "below"), create=True)
 
 
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="needs root")
+def test_nothing_is_made_in_the_folder_of_another_user(tmp_path: Path) -> None:
+    """F-SHOW-12: as after sudo, with the XDG_RUNTIME_DIR of the one before."""
+    os.chown(tmp_path, 65534, 65534)
+    with pytest.raises(UsageError, match="other users may use"):
+        check_private(str(tmp_path / "a" / "mcpclient"), create=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_session_is_asked(environ: dict[str, str]) -> None:
     """F-SHOW-12: its state; None where nobody answers, and then its sockets are removed."""
     place = Place.of("it", environ)
