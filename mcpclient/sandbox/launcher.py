@@ -26,25 +26,13 @@ import errno
 import marshal
 import os
 import select
+import signal
 import struct
 import sys
 import time
 from _socket import AF_UNIX, SCM_RIGHTS, SOCK_STREAM, SOL_SOCKET, socketpair
 from fcntl import ioctl
 from resource import RLIMIT_CORE, setrlimit
-from signal import (
-    SIG_BLOCK,
-    SIG_UNBLOCK,
-    SIGCHLD,
-    SIGHUP,
-    SIGINT,
-    SIGKILL,
-    SIGTERM,
-    SIGUSR1,
-    pthread_sigmask,
-    set_wakeup_fd,
-    signal,
-)
 
 from .restrictions import (
     AT_FDCWD,
@@ -67,7 +55,7 @@ _LIMIT_PERIOD, _START_PERIOD = 0.2, 0.01
 _RECEIVE, _ANSWER, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102
 _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = 0x100, 0x1000
 # Passed on to the server, once each process has a handler: until then they wait.
-_PASSED_ON = (SIGTERM, SIGINT, SIGHUP)
+_PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def _say(text: str) -> None:
@@ -90,7 +78,7 @@ def main() -> NoReturn:
     with os.fdopen(int(sys.argv[-1]), "rb") as file:
         orders: dict[str, Any] = marshal.load(file)
     control(SET_SUBREAPER, 1)
-    pthread_sigmask(SIG_BLOCK, _PASSED_ON)
+    signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     try:
         confine_signals()
         keeper, news = _start_keeper(orders)
@@ -98,11 +86,11 @@ def main() -> NoReturn:
         _say(f"cannot start the server: {error}")
         os._exit(126)
     for number in _PASSED_ON:
-        signal(number, lambda number, frame: _pass_on(keeper, number))
+        signal.signal(number, lambda number, frame: _pass_on(keeper, number))
     # The signal also comes when the thread that started us ends and its process lives on.
-    signal(SIGUSR1, lambda *_: _end_without(orders["client"], keeper))
-    pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
-    control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
+    signal.signal(signal.SIGUSR1, lambda *_: _end_without(orders["client"], keeper))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
+    control(SET_PARENT_DEATH_SIGNAL, signal.SIGUSR1)
     _end_without(orders["client"], keeper)
     _drop_streams(3)
     while True:
@@ -135,7 +123,7 @@ def _kill_all() -> None:
     the other loses against a program that only forks.
     """
     try:
-        os.kill(-1, SIGKILL)
+        os.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         return
     while True:
@@ -154,15 +142,15 @@ def _pass_on(process: int, number: int) -> None:
 
 def _end_without(client: int, keeper: int) -> None:
     if os.getppid() != client:
-        _pass_on(keeper, SIGUSR1)
+        _pass_on(keeper, signal.SIGUSR1)
 
 
 def _end_as(status: int) -> NoReturn:
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        if number != SIGKILL:
+        if number != signal.SIGKILL:
             setrlimit(RLIMIT_CORE, (0, 0))
-            signal(number, 0)  # SIG_DFL
+            signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     os._exit(os.WEXITSTATUS(status) if os.WIFEXITED(status) else 1)
 
@@ -236,11 +224,11 @@ class _Keeper:
             confine_signals()
         wake, waker = os.pipe()
         os.set_blocking(waker, False)
-        set_wakeup_fd(waker, warn_on_full_buffer=False)
-        signal(SIGCHLD, lambda *_: None)
-        signal(SIGUSR1, self._finish)
-        signal(SIGHUP, lambda *_: None)
-        control(SET_PARENT_DEATH_SIGNAL, SIGUSR1)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGUSR1, self._finish)
+        signal.signal(signal.SIGHUP, lambda *_: None)
+        control(SET_PARENT_DEATH_SIGNAL, signal.SIGUSR1)
         os.write(self._told, b"!")  # fails where the front has died before
         os.mkdir(self._folder, 0o700)
         ours, theirs = socketpair(AF_UNIX, SOCK_STREAM)
@@ -249,9 +237,9 @@ class _Keeper:
             ours.close()
             _become_server(self._orders, self._folder, theirs, self._is_apart)
         theirs.close()
-        for number in (SIGTERM, SIGINT):
-            signal(number, lambda number, frame: self._pass_on(server, number))
-        pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda number, frame: self._pass_on(server, number))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         listener = _received_descriptor(ours)
         ours.close()
         _drop_streams(2)  # stderr stays open, for reports of denied rights
@@ -264,7 +252,7 @@ class _Keeper:
         except ProcessLookupError:
             _pass_on(server, number)  # it has not made its own group yet
 
-    def _finish(self, *_: object, status: int = SIGKILL) -> NoReturn:
+    def _finish(self, *_: object, status: int = signal.SIGKILL) -> NoReturn:
         """Kill the remaining processes, remove the server's folder, and tell how the server ended.
 
         The first process of a namespace cannot end by a signal as the server did.
@@ -295,7 +283,7 @@ class _Keeper:
                 if server in ended:
                     return ended[server]
             if is_limited and self._exceeds_limits():
-                return int(SIGKILL)
+                return int(signal.SIGKILL)
 
     def _exceeds_limits(self) -> bool:
         is_due = time.monotonic() >= self._next_check
@@ -421,10 +409,11 @@ def _become_server(
 ) -> NoReturn:
     try:
         os.setsid()
-        set_wakeup_fd(-1)
-        for number in (SIGCHLD, SIGUSR1, SIGHUP):
-            signal(number, 0)  # SIG_DFL
-        pthread_sigmask(SIG_UNBLOCK, _PASSED_ON)
+        signal.set_wakeup_fd(-1)
+        # Python itself ignores SIGPIPE.
+        for number in (signal.SIGCHLD, signal.SIGUSR1, signal.SIGHUP, signal.SIGPIPE):
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _PASSED_ON)
         os.closerange(3, connection.fileno())
         os.closerange(connection.fileno() + 1, 1 << 16)
         writable = [*orders["write"], os.fsencode(folder)]

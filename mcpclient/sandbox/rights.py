@@ -233,9 +233,7 @@ NAMED_SANDBOXES: Mapping[str, Sandbox] = {
 
 # What other words in a command need, unless it names folders itself.
 _SERVERS = {
-    "server-git": Sandbox(["~/.gitconfig", "~/.config/git"], ["."]),
-    "server-filesystem": Sandbox(write=["."]),
-    "server-fetch": Sandbox(network=True),
+    **{f"server-{name}": NAMED_SANDBOXES[name] for name in ("git", "filesystem", "fetch")},
     "server-memory": Sandbox(),
     "kubernetes|k8s": Sandbox(["~/.kube"], network=True),
     "eslint": Sandbox(["."]),

@@ -19,11 +19,6 @@ def test_an_explanation_is_found_by_name() -> None:
         config.explain("gihub")
 
 
-def test_a_new_configuration_is_empty() -> None:
-    config = Config()
-    assert (config.servers, config.problems, config.sources) == ({}, [], [])
-
-
 def test_no_value_is_shown() -> None:
     """F-AUTH-12"""
     server = ServerConfig(

@@ -318,12 +318,13 @@ def test_without_mount_namespaces_modes_are_changed_by_the_launcher(outside: Pat
 
 
 @pytest.mark.needs_landlock
-@pytest.mark.parametrize("way", ["exit", "signal", "missing"])
+@pytest.mark.parametrize("way", ["exit", "signal", "pipe", "missing"])
 def test_a_confined_server_ends_as_an_unconfined_one(way: str) -> None:
     """F-BOX-1"""
     program = {
         "exit": "raise SystemExit(7)",
         "signal": "import os, signal; os.kill(os.getpid(), signal.SIGUSR2)",
+        "pipe": "import os; os.execvp('sh', ['sh', '-c', 'kill -PIPE $$'])",
         "missing": "import no_such_module_anywhere",
     }[way]
     command = [sys.executable, "-c", program]
