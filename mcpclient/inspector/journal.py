@@ -15,7 +15,7 @@ from ..protocol.faults import Fault
 from ..protocol.faults.judge import LEVELS, Asked
 from ..recording.judging import Judged, JudgedTranscript
 from ..recording.transcript import Record, write_line
-from .spans import Span, Spans
+from .spans import Span, Spans, concerns_span
 
 _MAX_LABEL_LENGTH = 120
 _MAX_DETAIL_LENGTH = 200
@@ -67,8 +67,8 @@ def _seconds(recorded: object) -> float | None:
 
 def _cut(value: object, limit: int) -> str:
     text = value if isinstance(value, str) else "" if value is None else repr(value)
-    text = text[: limit + 1].replace("\n", " ")
-    return text if len(text) <= limit else text[:limit] + "…"
+    cut = text[:limit].replace("\n", " ")
+    return cut if len(text) <= limit else cut + "…"
 
 
 def _telling(params: Any) -> str:
@@ -287,6 +287,8 @@ class Journal:
 
     def _received(self, row: Row, judged: Judged, call: str) -> None:
         for each, asked in zip(judged.messages, judged.asked):
+            if asked is None and not judged.faults and not concerns_span(each):
+                continue
             span = self.spans.owner(row.channel, each)
             self.spans.blame(span, judged.faults)
             if asked is not None:

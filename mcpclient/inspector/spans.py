@@ -46,6 +46,13 @@ class Span:
         return asdict(self)
 
 
+def concerns_span(message: Any) -> bool:
+    """Whether a message of the server, not a response, is part of a span: most are not."""
+    return isinstance(message, dict) and (
+        message.get("method") == "notifications/progress" or "id" in message
+    )
+
+
 class Spans:
     """The latest 5,000 spans of one server. Every change of one has a version, as on a board."""
 

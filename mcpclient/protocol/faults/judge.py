@@ -16,7 +16,7 @@ from ..wire_object import value_at
 from . import Fault, fault
 from .lists import LISTS, name_faults
 from .published import revision as published
-from .published import schema_of, validated
+from .published import telling_params, schema_of, validated
 
 _PREFIX = "io.modelcontextprotocol/"
 _MAX_PENDING = 10_000
@@ -67,6 +67,8 @@ class Judge:
         self._log_levels: dict[str, str] = {}  # that pending requests ask for, by id
         self._outputs: dict[str, Any] = {}  # the schemas of structured content, by tool
         self._names: dict[str, set[str]] = {}
+        # The shapes of notifications that match their schema: a server may send thousands alike.
+        self._matching: dict[int, bool] = {}
 
     def sent(self, message: Any, tag: Any = None) -> Asked | None:
         """Register a message of the client; return the request of the server that it answers."""
@@ -98,6 +100,9 @@ class Judge:
 
     def received(self, message: Any, tag: Any = None) -> tuple[Asked | None, list[Fault]]:
         """Judge a message of the server; return the request that it answers, and the faults."""
+        shape = _shape_of(message, self.revision)
+        if shape is not None and shape in self._matching:
+            return None, list(self._undeclared(message))
         text = envelope_fault(message)
         if not isinstance(message, dict):
             return None, [fault("not-json-rpc", text, self.revision)]
@@ -110,7 +115,10 @@ class Judge:
             return asked, [fault("not-json-rpc", text, self.revision)]
         if method is None:
             return self._response(message)
-        return None, [*self._message(message), *self._undeclared(message)]
+        found = list(self._message(message))
+        if shape is not None and not found:
+            _remember(self._matching, shape, True)
+        return None, [*found, *self._undeclared(message)]
 
     # Responses
 
@@ -302,6 +310,25 @@ def envelope_fault(message: Any) -> str:
     code = error.get("code")
     is_code = isinstance(code, int) and not isinstance(code, bool)
     return "" if is_code else "its error has no integer as its code"
+
+
+def _shape_of(message: Any, revision: str) -> int | None:
+    """Return a hash that is equal for notifications of which all or none match their schema.
+
+    None where that depends on more than types and a few values.
+    """
+    params = message.get("params") if isinstance(message, dict) else None
+    method = message.get("method") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(method, str) or "id" in message:
+        return None
+    telling = telling_params(revision, method)
+    if telling is None:
+        return None
+    members = [(name, type(v), v if name in telling else None) for name, v in params.items()]
+    try:
+        return hash((revision, method, message.get("jsonrpc"), *message, *members))
+    except TypeError:  # a telling value has members
+        return None
 
 
 _T = TypeVar("_T")

@@ -9,6 +9,7 @@ from typing import Any
 
 from ...errors import McpError
 from ..schema import Schema, SchemaLimits, Violation, compile_schema
+from ..wire_object import referenced, value_at
 
 # A list of 10,000 tools is judged whole; there is no clock, so that the judgement never differs.
 _LIMITS = SchemaLimits(validation_steps=5_000_000, violations=50)
@@ -53,6 +54,25 @@ def schema_of(name: str, definition: str) -> Schema | None:
         return None
     document = {"$ref": f"#/$defs/{definition}", "$defs": definitions}
     return compile_schema(document, limits=_LIMITS, assert_formats=True)
+
+
+@lru_cache(maxsize=256)
+def telling_params(name: str, notification: str) -> frozenset[str] | None:
+    """Return the params whose value decides whether a notification matches its schema.
+
+    Of all others the type does. None if that cannot be said.
+    """
+    rules = revision(name)
+    place = ("$defs", rules.get("notifications", {}).get(notification), "properties", "params")
+    params = referenced(value_at(rules, place), rules)
+    if not params.keys() <= {"type", "properties", "required"}:
+        return None
+    return frozenset(
+        member
+        for member, schema in params.get("properties", {}).items()
+        # Whether a number is an integer depends on its value.
+        if not schema.keys() <= {"type"} or "integer" in schema.get("type", ())
+    )
 
 
 def validated(schema: Schema, value: Any) -> list[Violation]:

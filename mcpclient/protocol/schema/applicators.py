@@ -200,8 +200,10 @@ def _each(types: Sequence[type], parts: Parts, *, evaluates: bool = True) -> Rul
     return Rule(types, check)
 
 
-def _properties(site: Site) -> Rule:
+def _properties(site: Site) -> Rule | None:
     children = [(name, site.child(name)) for name in site.members()]
+    if not children:
+        return None
 
     def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterable[Part]:
         return [(name, value[name], child) for name, child in children if name in value]
@@ -228,9 +230,12 @@ def _additional_properties(site: Site) -> Rule:
     texts = matching if isinstance(matching, dict) else ()
     patterns = [site.compiler.pattern(text) for text in texts]
     child = site.child()
+    takes_all = site.value is True or site.value == {}
 
     def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
         run.spend(len(value) // ENTRIES_PER_STEP)
+        if takes_all and seen is None:
+            return
         for name in () if names.issuperset(value) else value:
             if name not in names and not any(each.search(name, run.spend) for each in patterns):
                 yield name, value[name], child

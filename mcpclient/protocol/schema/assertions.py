@@ -9,7 +9,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any
 
 from .evaluation import ANY, ARRAY, NUMBER, OBJECT, TEXT, Evaluated, Failures, Rule, Run
-from .values import describe, identity, is_multiple
+from .values import FREE_TEXT, describe, identity, is_multiple
 
 if TYPE_CHECKING:
     from .compiler import Build, Site
@@ -55,6 +55,8 @@ def _one_of(site: Site) -> Rule:
     shown = f"one of {shown}{', …' if len(choices) > 10 else ''}" if len(choices) != 1 else shown
 
     def holds(value: object, run: Run) -> bool:
+        if isinstance(value, str) and len(value) <= FREE_TEXT:
+            return value in allowed
         return identity(value, run.depth, run.spend) in allowed
 
     return site.assertion(ANY, holds, f"is not {shown}")

@@ -137,14 +137,16 @@ class Position:
     def check(self, value: object, run: Run, seen: Evaluated | None) -> Failures:
         """Apply the schema to a value, and report the evaluated parts to the outer schema."""
         run.steps -= self.cost
-        run.depth -= 1
         if run.steps < 0:
             run.look()
-        if run.depth < 0:
+        if run.depth < 1:
             raise Stopped("schema and value are nested too deeply")
         rules = self.rules.get(type(value))
         if rules is None:
             rules = self.rules[json_type(value)]
+        if not rules:  # as for most strings and numbers
+            return None
+        run.depth -= 1
         own = Evaluated() if self.tracks else seen
         failures = all_failures(rules, value, run, own)
         run.depth += 1

@@ -93,7 +93,7 @@ _SHOWN_TEXT = 80
 _SHOWN_NAME = 1000
 _SHOWN_BITS = 256
 # Equal strings are compared to the end; up to this length that costs next to nothing.
-_FREE_TEXT = 4096
+FREE_TEXT = 4096
 # Integers become text, bit by bit; up to so many that costs next to nothing.
 _FREE_BITS = 8192
 # Division takes a time for each pair of digits, which have this many bits.
@@ -122,8 +122,8 @@ def identity(value: object, depth: int, spend: Callable[[int], None]) -> Hashabl
     ``spend`` is called with the work that each part of the value is.
     """
     if isinstance(value, str):
-        if len(value) > _FREE_TEXT:
-            spend(len(value) // _FREE_TEXT)
+        if len(value) > FREE_TEXT:
+            spend(len(value) // FREE_TEXT)
         return value
     if value is None or isinstance(value, bool):
         return value
@@ -148,7 +148,7 @@ def identity(value: object, depth: int, spend: Callable[[int], None]) -> Hashabl
 
 def text_steps(names: Iterable[str]) -> int:
     """Return the steps of comparing these strings with equal ones."""
-    return sum(map(len, names)) // _FREE_TEXT
+    return sum(map(len, names)) // FREE_TEXT
 
 
 def is_multiple(value: float, divisor: float, spend: Callable[[int], None]) -> bool:

@@ -258,6 +258,33 @@ def test_log_messages_have_the_level_that_was_asked_for() -> None:
     assert len(log("info")) == 1
 
 
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25", "2026-07-28"])
+def test_notifications_alike_are_judged_alike(revision: str) -> None:
+    # Those of one shape are checked by their schema once; a later one of another shape is checked.
+    talk = Conversation(revision)
+    talk.begin("tools/call", {"_meta": {"progressToken": "t", META + "logLevel": "debug"}})
+    fine: dict[str, Any] = {"level": "info", "data": "a"}
+    bad: list[tuple[str, dict[str, Any]]] = [
+        ("message", {**fine, "level": "loud"}),
+        ("message", {**fine, "level": 1}),
+        ("message", {**fine, "logger": 1}),
+        ("message", {"level": "info"}),
+        ("progress", {"progressToken": "t", "progress": "2"}),
+        ("progress", {"progressToken": 1.5, "progress": 1}),
+        ("resources/updated", {"uri": "no URI"}),
+        ("resources/updated", {"uri": 1}),
+    ]
+    for round in range(3):
+        for data in ("a", "b", {"c": round}):
+            assert talk.hear(method="notifications/message", params={**fine, "data": data}) == []
+        step = {"progressToken": "t", "progress": round}
+        assert talk.hear(method="notifications/progress", params=step) == []
+        assert talk.hear(method="notifications/resources/updated", params={"uri": "a:b"}) == []
+        for method, params in bad:
+            found = talk.hear(method=f"notifications/{method}", params=params)
+            assert [each for each in found if each.startswith("message: ")], (method, params)
+
+
 def test_structured_content_is_that_of_the_listed_tool() -> None:
     talk = Conversation("2025-11-25")
     output = {"type": "object", "properties": {"count": {"type": "integer"}}}
