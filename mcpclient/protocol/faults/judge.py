@@ -16,7 +16,7 @@ from ..wire_object import value_at
 from . import Fault, fault
 from .lists import LISTS, name_faults
 from .published import revision as published
-from .published import telling_params, schema_of, validated
+from .published import schema_of, telling_params, validated
 
 _PREFIX = "io.modelcontextprotocol/"
 _MAX_PENDING = 10_000

@@ -230,12 +230,9 @@ def _additional_properties(site: Site) -> Rule:
     texts = matching if isinstance(matching, dict) else ()
     patterns = [site.compiler.pattern(text) for text in texts]
     child = site.child()
-    takes_all = site.value is True or site.value == {}
 
     def parts(value: dict[str, object], run: Run, seen: Evaluated | None) -> Iterator[Part]:
         run.spend(len(value) // ENTRIES_PER_STEP)
-        if takes_all and seen is None:
-            return
         for name in () if names.issuperset(value) else value:
             if name not in names and not any(each.search(name, run.spend) for each in patterns):
                 yield name, value[name], child
