@@ -28,6 +28,11 @@ REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28
 
 # Keywords that do not take part in a judgement.
 _NOTES = {"title", "description", "default", "examples", "$comment"}
+_NO_RULES: tuple[tuple[str, Any], ...] = (
+    ("properties", {}),
+    ("additionalProperties", {}),
+    ("additionalProperties", True),
+)
 # Beyond what the requests and notifications lead to.
 _ROOTS = (
     *("Result", "InputRequiredResult", "CreateTaskResult", "CallToolResult"),
@@ -110,9 +115,9 @@ def _stripped(schema: Any) -> Any:
     for name, value in schema.items():
         if name == "properties":
             # A member without rules takes part in no judgement.
-            kept[name] = {key: each for key in value if (each := _stripped(value[key])) != {}}
-        elif name not in _NOTES and (name, value) != ("additionalProperties", {}):
-            kept[name] = _stripped(value)
+            value = {key: each for key in value if (each := _stripped(value[key])) != {}}
+        if name not in _NOTES and (name, value) not in _NO_RULES:
+            kept[name] = value if name == "properties" else _stripped(value)
     return kept
 
 

@@ -331,10 +331,11 @@ def _shape_of(message: Any, revision: str) -> int | None:
         return None
 
 
+_K = TypeVar("_K")
 _T = TypeVar("_T")
 
 
-def _remember(latest: dict[str, _T], key: str, value: _T) -> None:
+def _remember(latest: dict[_K, _T], key: _K, value: _T) -> None:
     if len(latest) >= _MAX_PENDING:
         del latest[next(iter(latest))]
     latest[key] = value

@@ -8,8 +8,9 @@ from pkgutil import get_data
 from typing import Any
 
 from ...errors import McpError
+from ..json_schema import referenced
 from ..schema import Schema, SchemaLimits, Violation, compile_schema
-from ..wire_object import referenced, value_at
+from ..wire_object import value_at
 
 # A list of 10,000 tools is judged whole; there is no clock, so that the judgement never differs.
 _LIMITS = SchemaLimits(validation_steps=5_000_000, violations=50)
