@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from importlib import import_module
 from typing import Any
@@ -81,6 +82,11 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
             if not host.opened.done():
                 screen.say(line)
 
+        def tell_helper(group: int) -> None:
+            if lifeline is not None:
+                with suppress(OSError):  # it has died; commands then run in their own processes
+                    lifeline.send(b"%d\n" % group)
+
         client = client_for(server, options, screen, stderr=heard)
         host = Host(name, client, token, options.idle)
         serving = await host.serve(listener)
@@ -91,15 +97,13 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
                 else:
                     screen.show(f"@{name}")
                 sockets.detach(log.file.fileno())  # from the terminal: stderr goes to the log
-                if lifeline is not None:
-                    lifeline.send(b"%d\n" % (host.process_id or 0))
+                tell_helper(host.process_id or 0)
                 host.opened.set_result(None)
                 reason = await host.over
             log.write(f"mcpclient: the session ended: {reason or 'it was closed, or idle'}")
         finally:
             serving.close()
-            if lifeline is not None:
-                lifeline.send(b"0\n")
+            tell_helper(0)
             sockets.clean(place)
         return Answer(is_shown=True)
 
@@ -164,7 +168,7 @@ def _run_command(words: list[str]) -> int:
     for name in _WARMED:
         import_module(name, __package__)
     for command in ("call", "tools", "read"):
-        understand([command, "@session", "name"])
+        understand([command, "@s", "name"])  # a longer name may be too long for a socket
     asyncio.run(asyncio.sleep(0))
     gc.freeze()  # so that no collection in a fork copies all pages
     return 0

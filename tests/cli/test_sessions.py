@@ -300,6 +300,21 @@ def test_a_session_ends_with_its_server(commands: Commands) -> None:
     assert "the session ended" in commands.said("sessions", "--log", "@it")
 
 
+def test_a_folder_just_short_enough_for_a_socket(commands: Commands) -> None:
+    """F-SHOW-12: its session works; in a longer one open says so, in a line."""
+    longest = {"linux": 107}.get(sys.platform, 103)
+    for more, code in ((0, 0), (1, 2)):
+        fixed = len(f"{commands.runtime}//mcpclient/it.link")
+        folder = commands.runtime / ("x" * (longest - fixed + more))
+        folder.mkdir()
+        commands.environ["XDG_RUNTIME_DIR"] = str(folder)
+        found, _, errors = commands.run("open", "it", "--", sys.executable, SERVER)
+        assert (found, "Traceback" in errors, errors.count("\n")) == (code, False, code)
+        if code == 0:
+            assert commands.said("call", "@it", "add") == "1"
+            assert commands.said("close", "@it") == "closed @it"
+
+
 def test_open_of_an_open_name_says_so(commands: Commands) -> None:
     """F-SHOW-12: and the session goes on."""
     commands.open()
