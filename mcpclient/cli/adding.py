@@ -68,7 +68,7 @@ def file_named(options: argparse.Namespace) -> str:
         "no secret.\n\n"
         "FILE is a bundle (.mcpb) or a server.json of a registry (mcpclient help bundles), or the "
         "file of another application, such as ~/.cursor/mcp.json. Servers of other applications "
-        "are taken over with all that they need: mcpclient servers --found lists them. Without "
+        "are taken over with all that they need; mcpclient servers --found lists them. Without "
         "any word, add asks.\n\n"
         "examples:\n"
         "  mcpclient add docs https://example.com/mcp\n"

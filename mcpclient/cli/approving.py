@@ -102,7 +102,7 @@ def _approved(agreements: Sequence[Agreement]) -> Answer:
         return Answer({"approved": []}, "none of these servers needs your agreement")
     if not Terminal().is_interactive:
         raise UsageError("approve asks on a terminal, and here is none").advise(
-            "mcpclient servers --no-connect shows what would start."
+            "See what would start with: mcpclient servers --no-connect"
         )
     these = "it" if len(waiting) == 1 else f"these {len(waiting)} servers"
     if not agrees(f"Agree to {these}, now and from now on?", [each.server for each in waiting]):

@@ -58,7 +58,7 @@ def configured(
     for place in paths_of(application) if own and application and path is None else ():
         foreign = _asked(own, place, True)
         if own in foreign.servers:
-            return server_of(foreign.servers[own], foreign), ""
+            return server_of(foreign.servers[own], foreign, name), ""
     owner, tool = split_name(name, config.servers)
     if tool:
         return configured(owner, path)[0], tool
@@ -111,28 +111,28 @@ def split_name(name: str, servers: Iterable[str]) -> tuple[str, str]:
     return (server, rest[1 if rest[0] == "." else 2 :]) if server else ("", "")
 
 
-def server_of(server: ServerConfig, config: Config) -> Server:
+def server_of(server: ServerConfig, config: Config, typed: str = "") -> Server:
     """Return a configured server as a command takes it, with the problems of its entry.
 
-    Raises `ServerUnavailable` for one that may not be connected.
+    ``typed``: its name as the user typed it, where that differs. Raises `ServerUnavailable` for one
+    that may not be connected.
     """
     name = server.name
     if server.state != "ready":
-        raise _unavailable(server)
+        raise _unavailable(server, typed or name)
     options = {**server.options, "name": name, "trusted": server.trusted}
     disabled = f"{name!r} is disabled in {server.source}; it is connected because you named it"
     warnings = [str(each) for each in config.problems if each.server == name]
     return Server(server.target, options, "" if server.enabled else disabled, warnings, server)
 
 
-def _unavailable(server: ServerConfig) -> ServerUnavailable:
+def _unavailable(server: ServerConfig, typed: str) -> ServerUnavailable:
     error = ServerUnavailable(server.name, server.state, server.reason)
     if server.state == "needs_approval":
-        name = shlex.quote(server.name)
         if Terminal().is_interactive:  # and the user has just said no
-            error.advise(f"mcpclient approve {name} asks again.")
+            error.advise(f"To be asked again: mcpclient approve {shlex.quote(typed)}")
         else:
-            file = shlex.quote(server.source)
+            name, file = shlex.quote(server.name), shlex.quote(server.source)
             error.advise(
                 "Run it on a terminal to be asked, or vouch for its file by naming it: "
                 f"{name} --config {file}"
@@ -196,9 +196,13 @@ def says_yes(question: str) -> bool:
     return ask_line(f"{question} [y/N] ").lower() in ("y", "yes")
 
 
+_ROOM = 3  # columns for a space, the answer and the cursor
+
+
 def ask_line(prompt: str) -> str:
     """Ask for a line, which is typed behind the prompt; "" where none comes."""
-    shown = fill(escape_line(prompt.rstrip()), columns_of(sys.stderr))
+    columns = columns_of(sys.stderr)
+    shown = fill(escape_line(prompt.rstrip()), columns and columns - _ROOM)
     print(f"{shown} ", end="", file=sys.stderr, flush=True)
     try:
         return input().strip()
@@ -206,9 +210,10 @@ def ask_line(prompt: str) -> str:
         return ""
 
 
-def doctored(failed: Sequence[str]) -> list[str]:
-    """Return the line that names the doctor for the first of the failed servers."""
-    return [f"what to do about it: mcpclient doctor {shlex.quote(failed[0])}"] if failed else []
+def doctored(failed: Sequence[str], path: str | None) -> list[str]:
+    """Return the line that names the doctor for the first of the failed servers of a file."""
+    words = ["mcpclient", "doctor", *(["--config", path] if path else []), *failed[:1]]
+    return [f"what to do about it: {shlex.join(words)}"] if failed else []
 
 
 def shown_target(server: ServerConfig) -> str:

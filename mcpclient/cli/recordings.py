@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -122,6 +123,7 @@ def _outcome(call: Call) -> str:
     return "no answer"
 
 
+_MILLISECONDS = re.compile(r"T([\d:]+)\.\d+Z")
 _SHOWN = ("time", "user", "server", "kind", "method", "name", "decision", "outcome", "reason")
 
 
@@ -160,6 +162,8 @@ def _shown(path: str, screen: Screen) -> Answer:
     false = [line.place for line in lines if not line.is_sound]
     for place in false:
         screen.say(f"{place}: not shown: this line is incomplete, or was changed or inserted")
-    rows = [tuple(str(each.get(name, "")) for name in _SHOWN) for each in records]
+    rows = [[str(each.get(name, "")) for name in _SHOWN] for each in records]
+    for row in rows:
+        row[0] = _MILLISECONDS.sub(r" \1Z", row[0])
     text = table([name.upper() for name in _SHOWN], rows, screen.style, "the log is empty")
     return Answer({"lines": records, "not_shown": false}, text)

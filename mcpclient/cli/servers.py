@@ -56,11 +56,11 @@ async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     for problem in config.problems:
         screen.say(str(problem))
     if options.no_connect:
-        return _answer_servers(config, {}, screen.style)
+        return _answer_servers(config, {}, screen.style, options.config)
     limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
     async with screen.status, _manager(config.servers, connect_timeout=limit) as manager:
         found = {name: _status(server) for name, server in manager.servers.items()}
-    return _answer_servers(config, found, screen.style)
+    return _answer_servers(config, found, screen.style, options.config)
 
 
 def _manager(servers: Config | Mapping[str, ServerConfig], **options: Any) -> Manager:
@@ -147,7 +147,9 @@ def _status(server: Server) -> dict[str, Any]:
     return found
 
 
-def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], style: Style) -> Answer:
+def _answer_servers(
+    config: Config, found: Mapping[str, Mapping[str, Any]], style: Style, path: str | None
+) -> Answer:
     servers = [
         {**_written(server), **found.get(name, {})} for name, server in config.servers.items()
     ]
@@ -159,7 +161,7 @@ def _answer_servers(config: Config, found: Mapping[str, Mapping[str, Any]], styl
     if not servers:
         return Answer(raw, "no server is configured; mcpclient add writes one into a file")
     text = "\n".join([listed, *_waiting(config, servers)])
-    return Answer(raw, text, notes=doctored(failed))
+    return Answer(raw, text, notes=doctored(failed, path))
 
 
 def _waiting(config: Config, servers: Sequence[Mapping[str, Any]]) -> Iterator[str]:
@@ -244,7 +246,7 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
             screen.say(f"{name}: {unseen}")
     if options.check:
         found = [*_compared(pins, gone, offers), *_unknown(down)]
-        return _answer_lock(found, options.file, offers)
+        return _answer_lock(found, offers, options)
     if down and not offers:
         raise next(iter(down.values()))
     with writing(options.file):
@@ -254,7 +256,7 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     lines += [each.shown for each in _unknown(down)]
     raw = {"locked": counts, "not_locked": list(down), "file": options.file}
     text, code = "\n".join(lines), FAILED if down else 0
-    return Answer(raw, text, exit_code=code, notes=doctored(list(down)))
+    return Answer(raw, text, exit_code=code, notes=doctored([*down], options.config))
 
 
 class _Finding(NamedTuple):
@@ -299,7 +301,9 @@ def _compared(
             yield _Finding(name, each.kind, message, again, each.tool, each.difference)
 
 
-def _answer_lock(found: Sequence[_Finding], file: str, offers: Iterable[str]) -> Answer:
+def _answer_lock(
+    found: Sequence[_Finding], offers: Iterable[str], options: argparse.Namespace
+) -> Answer:
     servers: dict[str, list[dict[str, str]]] = {}
     for each in found:
         fields = {"tool": each.tool, "kind": each.kind, "difference": each.difference}
@@ -307,6 +311,7 @@ def _answer_lock(found: Sequence[_Finding], file: str, offers: Iterable[str]) ->
     same = [one_line(name) for name in offers if name not in servers]
     lines = [f"unchanged: {', '.join(same)}"] if same and found else []
     lines += [each.shown for each in found] or ["nothing differs from the lock"]
-    notes = doctored([each.server for each in found if each.kind == "unreachable"])
-    raw, code = {"servers": servers, "unchanged": same, "file": file}, FAILED if found else 0
+    down = [each.server for each in found if each.kind == "unreachable"]
+    raw = {"servers": servers, "unchanged": same, "file": options.file}
+    notes, code = doctored(down, options.config), FAILED if found else 0
     return Answer(raw, "\n".join(lines), exit_code=code, notes=notes)

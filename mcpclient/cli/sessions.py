@@ -158,7 +158,7 @@ async def _start(screen: Screen, options: argparse.Namespace) -> Answer:
     failed = [found["server"] for code, found in outcomes if code]
     raw = {"opened": [found for _, found in outcomes]}
     code = max((code for code, _ in outcomes), default=0)
-    return Answer(raw, exit_code=code, notes=doctored(failed))
+    return Answer(raw, exit_code=code, notes=doctored(failed, options.config))
 
 
 def _run_command(words: list[str]) -> int:

@@ -52,7 +52,7 @@ def taken_from(word: str) -> list[Taken] | None:
         places = paths_of(application)
         if not places:
             raise UsageError(f"there is no file of {application} on this machine").advise(
-                "mcpclient servers --found lists the servers of other applications."
+                "List the servers of other applications with: mcpclient servers --found"
             )
     elif word.lower().endswith(_ENDINGS) and os.path.isfile(os.path.expanduser(word)):
         name, places = "", [os.path.abspath(os.path.expanduser(word))]

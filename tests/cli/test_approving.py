@@ -69,7 +69,7 @@ def test_no_is_no(capsys: Capture) -> None:
     """F-SHOW-23: and nobody is told to do what they have just done."""
     with terminal("tools", "demo") as session:
         session.reply("[y/N]", "n\n")
-        session.wait_for("mcpclient approve demo asks again.")
+        session.wait_for("To be asked again: mcpclient approve demo")
         assert session.end() == 2
     assert "terminal" not in session.shown
     with terminal("approve", "demo") as session:

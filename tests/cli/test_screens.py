@@ -20,8 +20,10 @@ import socketserver
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,9 @@ from mcpclient import __version__
 from mcpclient.cli.commands import COMMANDS
 from mcpclient.cli.layout import width_of
 from mcpclient.cli.main import main
+from mcpclient.net.chained_log import ChainedLog
 from mcpclient.testing.demo_server import DemoServer
+from tests.cli.test_screen import drawn
 from tests.support.mcp_server import OpenedServer, send_result
 
 pytestmark = [
@@ -128,12 +132,27 @@ class Changing(OpenedServer):
         send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
 
+class Browser(OpenedServer):
+    """The process of a session that is open for three hours."""
+
+    def receive(self, message: Any, send: Callable[[Any], None]) -> None:
+        since = datetime.fromtimestamp(time.time() - 3 * 3600 - 9, timezone.utc)
+        state: dict[str, Any] = {
+            "name": "browser",
+            "server": "npx @playwright/mcp",
+            "since": since.isoformat(),
+        }
+        state.update({"folder": "/home/ada/project", "callers": 1, "process": 4711})
+        send_result(message, send, state)
+
+
 SERVERS: dict[str, Any] = {
     "demo": DemoServer,
     "empty": empty_server,
     "long": long_server,
     "changing": Changing,
 }
+RUN = "mcpclient/browser.link"
 
 
 class Served(socketserver.StreamRequestHandler):
@@ -144,7 +163,7 @@ class Served(socketserver.StreamRequestHandler):
             with suppress(OSError):
                 self.connection.sendall(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
 
-        made = SERVERS[Path(str(self.server.server_address)).stem]
+        made = SERVERS.get(Path(str(self.server.server_address)).stem, Browser)
         server = made(send) if made is DemoServer else made()
         for line in self.rfile:
             server.receive(json.loads(line), *(() if made is DemoServer else (send,)))
@@ -159,7 +178,9 @@ def sockets() -> Iterator[Path]:
     """The folder of the servers' sockets. The length of its path is always the same, since lines
     are broken by it."""
     folder = Path(tempfile.mkdtemp(prefix="s", dir="/tmp"))
-    listeners = [Listener(str(folder / f"{name}.sock"), Served) for name in SERVERS]
+    (folder / RUN).parent.mkdir(mode=0o700)
+    files = [RUN, *(f"{name}.sock" for name in SERVERS)]
+    listeners = [Listener(str(folder / file), Served) for file in files]
     for each in listeners:
         threading.Thread(target=each.serve_forever, args=(0.01,), daemon=True).start()
     yield folder
@@ -200,7 +221,11 @@ SCREENS: dict[str, Sequence[str]] = {
         *("add docs", "add docs ftp://x"),
     ),
     "remove": ("remove docs", "remove docs", "remove"),
-    "approve": ("approve", "approve --list", "approve nobody"),
+    "approve": (
+        *("approve", "approve --list", "approve nobody", "approve clock@cursor"),
+        *("approve clock@cursor < n", "tools clock@cursor < n", "approve clock@cursor < y"),
+        *("approve --list", "approve clock@cursor", "approve --revoke clock@cursor"),
+    ),
     "check": ("check gone",),
     "lock": (
         *("lock --check", "lock demo long", "lock --check demo long", "lock", "lock nobody"),
@@ -210,7 +235,7 @@ SCREENS: dict[str, Sequence[str]] = {
     "ping": ("ping demo", "ping gone"),
     "shell": ("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
     "open": ("open demo --idle=-5", "open --all demo"),
-    "sessions": ("sessions", "sessions --log", "sessions @x"),
+    "sessions": ("sessions", "XDG_RUNTIME_DIR=/run sessions", "sessions --log", "sessions @x"),
     "close": ("close", "close @browser"),
     "record": ("record s.jsonl call demo add a=1 b=2", "record s.jsonl tools demo", "record"),
     "replay": ("replay s.jsonl", "replay s.jsonl call demo add a=1 b=2", "replay no.jsonl"),
@@ -244,8 +269,15 @@ def place(sockets: Path) -> None:
     Path("nothing.json").write_text('{"mcpServers": {}}')
     Path("lines").write_text('echo message=hi\nexpect text == "hi"\ntools\n')
     Path("wrong").write_text("echo message=hi\necko message=hi\n")
-    demo = {"mcpServers": {"demo": entries["demo"]}}
-    Path("demo.json").write_text(json.dumps(demo))
+    clock = {"command": "uvx", "args": ["mcp-clock", "--zone", "UTC"], "env": {"ZONE": "UTC " * 9}}
+    Path(os.environ["HOME"], ".cursor").mkdir()
+    cursor = Path(os.environ["HOME"], ".cursor", "mcp.json")
+    cursor.write_text(json.dumps({"mcpServers": {"clock": clock}}))
+    log = ChainedLog("a.log", 1 << 20)
+    line = {"time": "2026-01-01T12:00:00.000Z", "user": "ada", "server": "demo", "kind": "start"}
+    log.append({**line, "decision": "allowed", "outcome": "ok"})
+    call = {**line, "kind": "call", "method": "tools/call", "name": "search_everything"}
+    log.append({**call, "decision": "refused", "reason": "the user said no"})
 
 
 # The fake terminal
@@ -262,23 +294,42 @@ class Shared(io.StringIO):
 
 
 class Keys(io.StringIO):
-    """Stdin, at which nothing is typed; not a terminal, since nobody sits there."""
+    """Stdin: a line that is typed at a terminal, or else not a terminal."""
+
+    def __init__(self, text: str, screen: Shared) -> None:
+        super().__init__(text)
+        self._screen = screen
+
+    def isatty(self) -> bool:
+        return self.getvalue() in ("y\n", "n\n")
+
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
+        line = super().readline(-1 if size is None else size)
+        self._screen.write(line if self.isatty() else "")  # as a terminal echoes it
+        return line
 
 
 def shown(line: str) -> str:
     """Return what a line shows on a terminal."""
-    words, _, file = line.partition(" < ")
+    words, _, typed = line.partition(" < ")
+    *environ, words = re.split(r"(?<==/run) ", words)
     screen = Shared()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", screen)
-        patch.setattr(sys, "stdin", Keys(Path(file).read_text() if file else ""))
+        is_file = len(typed) > 1
+        text = Path(typed).read_text() if is_file else f"{typed}\n"
+        patch.setattr(sys, "stdin", Keys(text, screen))
+        for each in environ:
+            name, _, folder = each.partition("=")
+            patch.setenv(name, folder.replace("/run", os.environ["RUN"]))
         try:
             code = main(shlex.split(words))
         except SystemExit as exit:
             code = exit.code if isinstance(exit.code, int) else 1
     ends = f"[exit code {code}]\n" if code else ""
-    return f"$ mcpclient {line}\n{screen.getvalue()}{ends}"
+    line = " ".join([*environ, "mcpclient", words, *(["<", typed] if typed else [])])
+    return f"$ {line}\n{screen.getvalue()}{ends}"
 
 
 STABLE = (
@@ -308,7 +359,12 @@ def test_each_screen_is_as_it_is_kept(
     project = home / "project"
     project.mkdir(parents=True)
     monkeypatch.chdir(project)
-    environ = {"COLUMNS": str(columns), "NO_COLOR": "1", "PATH": "/usr/bin:/bin"}
+    environ = {
+        "COLUMNS": str(columns),
+        "NO_COLOR": "1",
+        "PATH": "/usr/bin:/bin",
+        "RUN": str(sockets),
+    }
     environ.update(dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(home)))
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -320,6 +376,8 @@ def test_each_screen_is_as_it_is_kept(
         for screen in screens if command not in ("stubs", "completion") else ():
             wide = [each for each in screen.split("\n")[1:] if is_wide(each, columns)]
             wrong += [f"{command}: wider than {columns}: {each}" for each in wide]
+        if command == "call":
+            screens.append(running(columns))
         text = stable("\n".join(screens), folders)
         file = KEPT / str(columns) / f"{command}.txt"
         if os.environ.get("MCPCLIENT_SCREENS") == "write":
@@ -328,6 +386,13 @@ def test_each_screen_is_as_it_is_kept(
         elif not file.exists() or file.read_text() != text:
             wrong.append(f"{file} differs:\n{text}")
     assert not wrong, "\n".join(wrong)
+
+
+def running(columns: int) -> str:
+    """Return the line of a call that takes its time: a spinner, and a bar once there is a total."""
+    report = {"progress": 3, "total": 9, "message": "reading page 3 of the nine pages there are"}
+    frames = [*drawn(0.95, columns=columns)[:-2], *drawn(0.65, report, columns=columns)[:-2]]
+    return "\n".join(["$ mcpclient call …, while it runs", *frames, ""])
 
 
 def is_wide(line: str, columns: int) -> bool:

@@ -161,7 +161,7 @@ def test_the_status_of_all(capsys: Capture) -> None:
     assert "4 tools of" in demo
     assert gone.split()[:2] == ["gone", "failed"]
     assert gone.endswith("no such command")
-    assert errors == "what to do about it: mcpclient doctor gone\n"
+    assert errors == "what to do about it: mcpclient doctor --config all.json gone\n"
     shown = json.loads(run(capsys, "servers", "--config", "all.json", "--json")[0])
     assert [each.get("tools") for each in shown["servers"]] == [4, None]
     idle = json.loads(run(capsys, "servers", "--config", "all.json", "--no-connect", "--json")[0])
@@ -218,7 +218,7 @@ def test_a_reason_and_a_cure_are_said_once(capsys: Capture) -> None:
     Path(".gemini/settings.json").write_text(json.dumps(settings))
     out, errors = run(capsys, "servers", "--config", ".gemini/settings.json", "--timeout", "0.2")
     gone, kept, mute_row = out.splitlines()[1:]
-    assert gone.endswith("no such command") and "doctor gone" in errors
+    assert gone.endswith("no such command") and "settings.json gone" in errors
     assert kept.split(None, 3)[1::2] == ["denied", "mcp.excluded of its file names it"]
     assert "not connected within 0.2 s" in mute_row
 

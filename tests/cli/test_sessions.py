@@ -420,7 +420,7 @@ def test_all_configured_servers_are_opened(commands: Commands) -> None:
     assert (code, sorted(out.split())) == (3, ["@one", "@two"])
     assert errors.splitlines() == [
         "gone: no such command",
-        "what to do about it: mcpclient doctor gone",
+        "what to do about it: mcpclient doctor --config servers.json gone",
     ]
     rows = commands.said("sessions").splitlines()
     assert rows[0].split() == ["SESSION", "SERVER", "AGE", "FOLDER", "CALLERS", "PROCESS"]
