@@ -41,8 +41,8 @@ def test_the_first_program_runs_after_an_installation() -> None:
     assert shell.text == "pip install .\n"
     assert (program.mark, output.mark) == ("runs", "prints")
     assert "mcpclient.testing.demo_server" in program.text
-    assert "installs the library and the command `mcpclient`" in README
-    assert "only after you have agreed to each of them" in README
+    assert "installs the library and the command `mcpclient`" in " ".join(README.split())
+    assert "only after you have agreed to each of them" in " ".join(README.split())
 
 
 def test_the_demo_is_a_session_that_needs_nothing_but_python() -> None:
