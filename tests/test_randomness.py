@@ -29,7 +29,7 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.bridging.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
-from mcpclient.client.answers.inbound_requests import _ReceivedTask
+from mcpclient.client.answers.task_answers import _ReceivedTask
 from mcpclient.client.connection.reconnection import Reconnect, Upkeep
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
@@ -252,7 +252,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
         ("RandomBytes", bytes_for_flows),
         ("os.urandom", bytes_for_flows),
     ],
-    "client.answers.inbound_requests:_ReceivedTask.__init__": [("os.urandom", task_id)],
+    "client.answers.task_answers:_ReceivedTask.__init__": [("os.urandom", task_id)],
     "framing.websocket:WebSocketProtocol.__init__": [("os.urandom", mask_key)],
     "framing.websocket:WebSocketHandshake.__init__": [("os.urandom", handshake_key)],
     "inspector.inspector:Inspector.__init__": [("os.urandom", page_token)],

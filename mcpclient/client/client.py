@@ -12,7 +12,6 @@ from ..framing.escaping import escape_line
 from ..framing.invisible import without_invisible
 from ..net.paths import is_bundle
 from ..protocol.negotiation import extensions_of
-from ..protocol.tasks import Task, answered_task, described_task
 from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.connection import Connection
 from .connection.limits import DEFAULT, Default, Seconds
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ..adapters.model_api import Provider
     from ..adapters.toolbox import Toolbox, ToolboxOptions
     from ..net.recorder import TraceTarget
+    from ..protocol.tasks import Task
     from ..typing_compat import Unpack
     from .answers.answerers import RootsOption
     from .connection.client_options import ClientOptions, QueryOptions, ResultT
@@ -297,6 +297,8 @@ class Client(Contents):
         # A task in its first state travels through the hooks as if it were a result.
         hooks = (*around, *self._connection.options.around)
         raw = await self._request_through(hooks, "tools/call", asked, limits, send)
+        from ..protocol.tasks import answered_task
+
         return self._tasks.made_of(params, raw) or answered_task(raw, name)
 
     async def get_task(self, task: Task | str, **options: Unpack[QueryOptions]) -> Task:
@@ -304,6 +306,8 @@ class Client(Contents):
 
         Raises `PeerError` (-32602) for a task that the server does not know, or no longer knows.
         """
+        from ..protocol.tasks import described_task
+
         params = {"taskId": _id_of(task)}
         found = await self.request("tasks/get", params, **options)
         return described_task(found, params["taskId"])
@@ -313,6 +317,8 @@ class Client(Contents):
 
         Raises `UsageError` when the server does not list tasks; then keep the ids yourself.
         """
+        from ..protocol.tasks import Task
+
         self._tasks.check("list")
         return [Task(item) for item in await self._list("tasks/list", "tasks", options)]
 
@@ -339,6 +345,8 @@ class Client(Contents):
         task, `TaskFailed` when it was cancelled or outlived its time, and `CallTimeout`. The task
         runs on when this wait is cancelled or times out; see `cancel_task`.
         """
+        from ..protocol.tasks import Task
+
         known = task if isinstance(task, Task) else Task({"taskId": task})
         result = known.result
         if result is None:
@@ -363,7 +371,7 @@ class Client(Contents):
 
 
 def _id_of(task: Task | str) -> str:
-    task_id = task.id if isinstance(task, Task) else task
+    task_id = task if isinstance(task, str) else task.id
     if not task_id:
         raise UsageError("a task that was answered at once has no id")
     return task_id

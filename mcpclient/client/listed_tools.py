@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..framing.logs import logger_for
 from ..net.clocks import steady_seconds
-from ..protocol.tasks import task_support_of
-from ..protocol.types import CallToolResult, Tool
+from ..protocol.types import CallToolResult, Tool, task_support_of
 from .events.callbacks import Observer
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
 from ..framing.logs import logger_for
 from ..net.futures import gather_outcomes
-from ..protocol.tasks import MAKING, declares
+from ..protocol.negotiation import MAKING, declares
 from ..protocol.types import CallToolResult, Progress, Tool
 from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection, all_pages

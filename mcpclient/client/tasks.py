@@ -24,19 +24,16 @@ from ..errors import (
 )
 from ..jsonrpc.messages import peer_error
 from ..net.futures import BackgroundTasks, NextChange, cancel_all, consume_exception
+from ..protocol.negotiation import MAKING, TASKS, declares
 from ..protocol.tasks import (
-    EXTENSION,
-    MAKING,
     MAX_INPUTS,
     Polling,
     Task,
     created_task,
-    declares,
     described_task,
     polling_seconds,
-    task_support_of,
 )
-from ..protocol.types import Progress, Tool
+from ..protocol.types import Progress, Tool, task_support_of
 from ..transports.backoff import Retries
 from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection
@@ -78,7 +75,7 @@ class TaskCalls:
         elif not self._connection.options.tasks:
             raise UsageError("tasks need a client connected with tasks=True")
         else:
-            self._require("extensions", EXTENSION)
+            self._require("extensions", TASKS)
 
     def check(self, action: str) -> None:
         """Raise `UsageError` when the client cannot ``"list"`` or ``"cancel"`` tasks."""
@@ -376,7 +373,7 @@ class CoreTaskWait(Observer):
         return self._limits._replace(max_timeout=max(self._remaining, _LAST_LOOK))
 
     def _check_time(self) -> None:
-        _check_inputs(self._connection.options.handlers.inputs_of(self._id))
+        _check_inputs(self._connection.options.handlers.tasks.inputs_of(self._id))
         if self._life_left <= 0:
             raise TaskFailed(self._id, self._task.status, "its time to live has passed")
         if self._remaining <= 0:
@@ -386,7 +383,7 @@ class CoreTaskWait(Observer):
 
     @property
     def _is_answering(self) -> bool:
-        return self._connection.options.handlers.is_answering(self._id)
+        return self._connection.options.handlers.tasks.is_answering(self._id)
 
     def _job_for_input(self) -> _Job | None:
         """Start the job that a request for input needs; None when there is nothing to do."""

@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any, Union
 
 from ..errors import (
+    HandlerFailed,
     McpError,
+    NotOffered,
     PeerError,
     ProtocolViolation,
     UrlElicitationRequired,
@@ -87,11 +89,24 @@ def error_response(request_id: RequestId, code: int, message: str, data: Any = N
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
-def failure(request_id: RequestId, error: PeerError) -> Message:
-    """Return the error response that passes on an error, with fields that only the peer knows."""
-    if error.raw is None:
-        return error_response(request_id, error.code, error.message, error.data)
-    return {"jsonrpc": "2.0", "id": request_id, "error": error.raw}
+def failure(request_id: RequestId, error: McpError) -> Message:
+    """Return the error response for an error, with the fields that only a peer knows."""
+    if isinstance(error, PeerError) and error.raw is not None:
+        return {"jsonrpc": "2.0", "id": request_id, "error": error.raw}
+    return error_response(request_id, *error_answer(error))
+
+
+def error_answer(error: McpError) -> tuple[int, str, Any]:
+    """Return code, message and data of the error response, without anything secret."""
+    if isinstance(error, PeerError):
+        return error.code, error.message, error.data
+    if isinstance(error, HandlerFailed):
+        return error.code, error.reason, None
+    if isinstance(error, NotOffered):
+        return ErrorCode.METHOD_NOT_FOUND, error.reason, None
+    if isinstance(error, ProtocolViolation):
+        return ErrorCode.INVALID_PARAMS, error.reason, None
+    return ErrorCode.INTERNAL_ERROR, "the client could not answer", None
 
 
 class CancelReason(str):

@@ -18,7 +18,7 @@ from ..errors import McpError, ProtocolViolation, UsageError, safe_repr
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
 from .outgoing import Headers, Outgoing
-from .wire_object import object_in
+from .wire_object import object_in, value_at
 
 if TYPE_CHECKING:
     from .header_parameters import HeaderParameters
@@ -112,6 +112,15 @@ class EraRules(ABC):
 SKILLS = "io.modelcontextprotocol/skills"
 """Skills over MCP (SEP-2640)."""
 
+TASKS = "io.modelcontextprotocol/tasks"
+"""Tasks of the stateless era."""
+
+RELATED_TASK = "io.modelcontextprotocol/related-task"
+"""The member of ``_meta`` that names the task which a message belongs to."""
+
+MAKING = ("tasks", "requests", "tools", "call")
+"""The path of the capability to make tasks of tool calls."""
+
 _LABEL = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
 _NAME = rf"{_LABEL}(?:\.{_LABEL})*/[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?"
 
@@ -130,6 +139,12 @@ def extensions_of(capabilities: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the extensions that a server declares, with their settings."""
     found = object_in(capabilities.get("extensions"))
     return {name: value for name, value in found.items() if isinstance(value, dict)}
+
+
+def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
+    """Whether capabilities hold, at this path of keys, an object (even an empty one) or true."""
+    value = value_at(capabilities, path)
+    return isinstance(value, Mapping) or value is True
 
 
 class Era(enum.Enum):

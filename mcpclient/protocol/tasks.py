@@ -13,13 +13,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ProtocolViolation
-from .wire_object import Field, WireObject, object_in, string_at, value_at
+from .negotiation import RELATED_TASK
+from .wire_object import Field, WireObject, object_in, string_at
 
-EXTENSION = "io.modelcontextprotocol/tasks"
 MAX_INPUTS = 100
 """The most requests for input by one task in its lifetime."""
-
-RELATED_TASK = "io.modelcontextprotocol/related-task"
 
 # The states that nothing follows. Every other one, known or not, means that it goes on.
 _OVER = frozenset({"completed", "failed", "cancelled"})
@@ -110,23 +108,6 @@ def described_task(result: Mapping[str, Any], task_id: str) -> Task:
 def answered_task(result: Mapping[str, Any], tool: str = "") -> Task:
     """Return the result of a call that was answered at once as a finished task, without an id."""
     return Task({"taskId": "", "status": "completed", "result": dict(result)}, tool)
-
-
-MAKING = ("tasks", "requests", "tools", "call")
-"""The path of the capability to make tasks of tool calls."""
-
-
-def declares(capabilities: Mapping[str, Any], *path: str) -> bool:
-    """Whether capabilities hold, at this path of keys, an object (even an empty one) or true."""
-    value = value_at(capabilities, path)
-    return isinstance(value, Mapping) or value is True
-
-
-def task_support_of(tool: Mapping[str, Any]) -> str:
-    """Return whether a tool is called as a task: ``required``, ``optional`` or ``forbidden``."""
-    if "execution" not in tool:  # as most tools, of which there may be thousands
-        return "forbidden"
-    return string_at(tool, "execution", "taskSupport") or "forbidden"
 
 
 AUGMENTABLE = {

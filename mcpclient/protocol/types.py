@@ -11,7 +11,15 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .wire_object import Converted, Field, WireObject, WireObjectList, object_in, strings_in
+from .wire_object import (
+    Converted,
+    Field,
+    WireObject,
+    WireObjectList,
+    object_in,
+    string_at,
+    strings_in,
+)
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
@@ -85,6 +93,13 @@ class Tool(_Described):
     def idempotent(self) -> bool:
         """Whether the annotations say that a second call with the same arguments does no more."""
         return self.read_only or (self.annotations or {}).get("idempotentHint") is True
+
+
+def task_support_of(tool: Mapping[str, Any]) -> str:
+    """Return whether a tool is called as a task: ``required``, ``optional`` or ``forbidden``."""
+    if "execution" not in tool:  # as most tools, of which there may be thousands
+        return "forbidden"
+    return string_at(tool, "execution", "taskSupport") or "forbidden"
 
 
 class Resource(_Readable):

@@ -28,7 +28,13 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *("net.proxies", "net.process.programs", "framing.headers", "framing.socks5"),
+            *(
+                "net.proxies",
+                "net.process.programs",
+                "framing.headers",
+                "framing.socks5",
+                "framing.uri",
+            ),
             *("protocol.header_parameters", "recording.redaction"),
         ),
     ),
@@ -60,7 +66,9 @@ PARTS: dict[str, Part] = {
     "caching": Part("results that servers let clients keep", ("client.connection.cache",)),
     "reconnect": Part("reconnect= of a client", ("client.client_keeper",)),
     "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
-    "tasks": Part("calls as tasks", ("client.tasks",)),
+    "tasks": Part(
+        "calls as tasks", ("client.tasks", "client.answers.task_answers", "protocol.tasks")
+    ),
     "skills": Part("skills of servers", ("protocol.skills",)),
     "applications": Part(
         "servers in this program: ASGI, SDK objects, functions",

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mcpclient.protocol.tasks import EXTENSION, RELATED_TASK
+from mcpclient.protocol.negotiation import RELATED_TASK, TASKS
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.support import virtual_time
 from tests.support.clients import now
@@ -23,7 +23,7 @@ ADA = {"action": "accept", "content": {"name": "Ada"}}
 CORE_TASKS: dict[str, Any] = {
     "tasks": {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 }
-WITH_EXTENSION: dict[str, Any] = {"extensions": {EXTENSION: {}}}
+WITH_EXTENSION: dict[str, Any] = {"extensions": {TASKS: {}}}
 OPTIONAL = {"execution": {"taskSupport": "optional"}}
 CREATED = {"taskId": "t1", "status": "working", "ttlMs": 60_000, "pollIntervalMs": 1000}
 
@@ -38,7 +38,7 @@ class StatelessServer(ScriptedServer):
     def __init__(self, *states: tuple[float, dict[str, Any]]) -> None:
         super().__init__(
             {"tasks/get": self._get, "tasks/update": {"resultType": "complete"}},
-            capabilities={"extensions": {EXTENSION: {}}},
+            capabilities={"extensions": {TASKS: {}}},
         )
         self.states = list(states)
 
@@ -101,7 +101,7 @@ class CuriousServer(ScriptedServer):
     def __init__(self) -> None:
         super().__init__(
             {"tasks/get": self._get, "tasks/update": {"resultType": "complete"}},
-            capabilities={"extensions": {EXTENSION: {}}},
+            capabilities={"extensions": {TASKS: {}}},
         )
         self.states = 0
 

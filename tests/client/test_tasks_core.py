@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import PeerError, ProtocolViolation, UsageError
-from mcpclient.protocol.tasks import EXTENSION, RELATED_TASK
+from mcpclient.protocol.negotiation import RELATED_TASK, TASKS
 from mcpclient.protocol.types import Tool
 from tests.client.task_servers import (
     ADA,
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.virtual_time
     [
         (handshake_server, {}, {}, r"tasks\.requests\.tools\.call"),
         (stateless_server, WITH_EXTENSION, {}, "tasks=True"),
-        (stateless_server, {}, {"tasks": True}, EXTENSION),
+        (stateless_server, {}, {"tasks": True}, TASKS),
     ],
 )
 async def test_nothing_is_asked_for_that_was_not_agreed_on(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import McpError, PeerError, ProtocolViolation, TaskFailed
-from mcpclient.protocol.tasks import EXTENSION
+from mcpclient.protocol.negotiation import TASKS
 from tests.client.task_servers import (
     ADA,
     ASK_NAME,
@@ -32,7 +32,7 @@ async def test_a_call_becomes_a_task_of_the_extension() -> None:
     (call,) = server.sent("tools/call")
     assert "task" not in call
     capabilities = call["_meta"]["io.modelcontextprotocol/clientCapabilities"]
-    assert capabilities == {"extensions": {EXTENSION: {}}}
+    assert capabilities == {"extensions": {TASKS: {}}}
     assert server.sent("tasks/result") == []
 
 

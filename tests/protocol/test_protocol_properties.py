@@ -19,7 +19,7 @@ from mcpclient.formats.front_matter import FlowReader, parse_front_matter, same_
 from mcpclient.formats.uri_template import expand, variable_names
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.header_parameters import HeaderParameters
-from mcpclient.protocol.tasks import RELATED_TASK
+from mcpclient.protocol.negotiation import RELATED_TASK
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values
 from tests.tools.fuzz.targets import records

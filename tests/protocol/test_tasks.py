@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from mcpclient.protocol.tasks import (
-    Task,
-    created_task,
-    declares,
-    receiver_capability,
-)
+from mcpclient.protocol.negotiation import declares
+from mcpclient.protocol.tasks import Task, created_task, receiver_capability
 
 CORE = {
     "taskId": "t1",

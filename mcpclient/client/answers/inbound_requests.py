@@ -1,26 +1,22 @@
-"""Requests of the server: the handlers that answer them, directly or as tasks where it asks so.
-
-Source of the tasks: the "Tasks" page of revision 2025-11-25, the receiver's side. The stateless
-era has nothing like it.
-"""
+"""Requests of the server, and the handlers that answer them."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections import Counter
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from contextlib import nullcontext
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Callable
 
-from ...errors import HandlerFailed, McpError, NotOffered, PeerError, ProtocolViolation, UsageError
+from ...errors import HandlerFailed, McpError, NotOffered, ProtocolViolation, UsageError
 from ...framing.logs import logger_for
 from ...jsonrpc import messages
 from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import CancelReason, ErrorCode, Message, RequestId
-from ...net.clocks import PausableClocks, timestamp
-from ...net.futures import BackgroundTasks, cancel
-from ...protocol.tasks import AUGMENTABLE, MAX_INPUTS, Task, related_task_of, with_related_task
+from ...net.clocks import PausableClocks
+from ...net.futures import BackgroundTasks
+from ...protocol.negotiation import RELATED_TASK
+from ...protocol.wire_object import object_in
 from ..events.callbacks import Observer
 
 if TYPE_CHECKING:
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
         SamplingAnswerer,
         SamplingOption,
     )
+    from .task_answers import TaskAnswers
 
 _logger = logger_for("mcpclient.client")
 
@@ -44,20 +41,11 @@ _MAX_VISITS = 20
 
 _NO_PARAMS: Mapping[str, Any] = {}
 
-_MAX_TASKS = 100
-_MAX_COUNTED = 1000
-_MAX_TTL = 24 * 3600.0
-_USUAL_TTL = 3600.0
-_POLL_INTERVAL = 0.5
-_ABOUT_TASKS = frozenset({"tasks/get", "tasks/list", "tasks/result", "tasks/cancel"})
-
 
 class Handlers(Observer):
     """The caller's handlers, and the capabilities that they imply. ``ping`` is always answered.
 
-    ``tasks``: whether the server may ask for answers as tasks. At most 100 are kept, each for as
-    long as the server asked (an hour by default, a day at most); then a task is cancelled and
-    forgotten.
+    ``tasks``: whether the server may ask for answers as tasks, see `task_answers`.
     """
 
     def __init__(
@@ -87,13 +75,9 @@ class Handlers(Observer):
         self._declared: Mapping[str, Any] = {}
         self.opening: Mapping[str, Any] = {}
         """Params of ``initialize`` beside those of this client."""
-        self._augmentable = AUGMENTABLE.keys() & self._answerers.keys() if tasks else ()
-        self._tasks: dict[str, _ReceivedTask] = {}
-        self._running = BackgroundTasks()
+        self.takes_tasks: bool = tasks
         self.clocks: PausableClocks | None = None
         """The clocks to pause while a human may be busy with a task."""
-        self._answering: Counter[str] = Counter()
-        self._asked: Counter[int] = Counter()
 
     @property
     def capabilities(self) -> dict[str, Any]:
@@ -167,145 +151,28 @@ class Handlers(Observer):
             raise UsageError("roots can be changed where they were given before: roots=[]")
         self._roots.replace(roots)
 
-    # Requests that belong to tasks, or ask for one
+    @cached_property
+    def tasks(self) -> TaskAnswers:
+        """The answers that belong to tasks, and those that are tasks themselves."""
+        from .task_answers import TaskAnswers
 
-    def is_answering(self, task_id: str) -> bool:
-        """Whether a request that belongs to this task is being answered."""
-        return self._answering[task_id] > 0
-
-    def inputs_of(self, task_id: str) -> int:
-        """Return the number of requests that belong to this task so far."""
-        return self._asked[hash(task_id)]
+        return TaskAnswers(self, self._answerers if self.takes_tasks else ())
 
     def answer_request(
         self, method: str, params: Mapping[str, Any]
     ) -> Awaitable[Mapping[str, Any]]:
         """Return what to await for the result, at once or as a task. Raises what `answer` does."""
-        if self._augmentable and method in _ABOUT_TASKS:
-            return self._answer_about_tasks(method, params)
-        if method in self._augmentable and isinstance(params.get("task"), Mapping):
-            return self._create(method, params)
-        related = related_task_of(params)
-        if related is None:
-            return self.answer(method, params)
-        return self._answer_for(related, method, params)
-
-    async def _answer_for(
-        self, related: str, method: str, params: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        key = hash(related)  # the id itself may be long
-        count = self._asked.pop(key, 0) + 1
-        self._asked[key] = count
-        if len(self._asked) > _MAX_COUNTED:
-            del self._asked[next(iter(self._asked))]
-        if count > MAX_INPUTS:
-            raise PeerError(ErrorCode.INVALID_REQUEST, "this task has asked for too much input")
-        self._answering[related] += 1
-        try:
-            return with_related_task(await self.answer(method, params), related)
-        finally:
-            self._answering[related] -= 1
-            self._answering += Counter()  # forgets what has come down to zero
-
-    async def _create(self, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        if len(self._tasks) >= _MAX_TASKS:
-            raise PeerError(ErrorCode.INTERNAL_ERROR, f"there are {_MAX_TASKS} tasks already")
-        plain = {name: value for name, value in params.items() if name != "task"}
-        task = _ReceivedTask(min(Task(params["task"]).ttl or _USUAL_TTL, _MAX_TTL))
-        task.work = self._running.start(self._work(task, method, plain))
-        task.expiry = asyncio.get_running_loop().call_later(task.ttl, self._forget, task.id)
-        self._tasks[task.id] = task
-        return {"task": dict(task.raw)}
-
-    async def _work(self, task: _ReceivedTask, method: str, params: Mapping[str, Any]) -> None:
-        try:
-            with self.clocks.held() if self.clocks is not None else nullcontext():
-                task.result = await self.answer(method, params)
-            task.become("completed")
-        except McpError as error:
-            task.error = error
-            task.become("failed", statusMessage=error_answer(error)[1])
-        except asyncio.CancelledError:
-            task.become("cancelled")
-            raise
-
-    def _forget(self, task_id: str) -> None:
-        task = self._tasks.pop(task_id, None)
-        if task is not None:
-            task.stop()
-
-    async def _answer_about_tasks(
-        self, method: str, params: Mapping[str, Any]
-    ) -> Mapping[str, Any]:
-        if method == "tasks/list":
-            if "cursor" in params:  # there is one page
-                raise PeerError(ErrorCode.INVALID_PARAMS, "Unknown cursor")
-            return {"tasks": [dict(task.raw) for task in self._tasks.values()]}
-        task_id = params.get("taskId")
-        task = self._tasks.get(task_id) if isinstance(task_id, str) else None
-        if task is None:
-            raise PeerError(ErrorCode.INVALID_PARAMS, "Task not found")
-        if method == "tasks/result":
-            return await task.outcome()
-        if method == "tasks/cancel":
-            if task.raw["status"] != "working":
-                reason = f"Cannot cancel task: already in terminal status {task.raw['status']!r}"
-                raise PeerError(ErrorCode.INVALID_PARAMS, reason)
-            task.become("cancelled", statusMessage="The task was cancelled by request.")
-            task.stop()
-        return dict(task.raw)
+        asks_for_task = "task" in params or method.startswith("tasks/")
+        if (asks_for_task and self.takes_tasks) or RELATED_TASK in object_in(params.get("_meta")):
+            answering: Awaitable[Mapping[str, Any]] = self.tasks.answer(method, params)
+            return answering
+        return self.answer(method, params)
 
     # Observer
 
     def closed(self) -> None:
-        for task_id in list(self._tasks):
-            self._forget(task_id)
-
-
-def error_answer(error: McpError) -> tuple[int, str, Any]:
-    """Return code, message and data of the error response, without anything secret."""
-    if isinstance(error, PeerError):
-        return error.code, error.message, error.data
-    if isinstance(error, HandlerFailed):
-        return error.code, error.reason, None
-    if isinstance(error, NotOffered):
-        return ErrorCode.METHOD_NOT_FOUND, error.reason, None
-    if isinstance(error, ProtocolViolation):
-        return ErrorCode.INVALID_PARAMS, error.reason, None
-    return ErrorCode.INTERNAL_ERROR, "the client could not answer", None
-
-
-class _ReceivedTask:
-    def __init__(self, ttl: float) -> None:
-        self.id = os.urandom(16).hex()  # unguessable: anyone who knows it may fetch the result
-        self.ttl = ttl
-        now = timestamp()
-        self.raw = {
-            **{"taskId": self.id, "status": "working", "createdAt": now, "lastUpdatedAt": now},
-            **{"ttl": int(ttl * 1000), "pollInterval": int(_POLL_INTERVAL * 1000)},
-        }
-        self.result: Mapping[str, Any] | None = None
-        self.error: McpError | None = None
-        self.work: asyncio.Task[None] | None = None
-        self.expiry: asyncio.TimerHandle | None = None
-
-    def become(self, status: str, **message: str) -> None:
-        if self.raw["status"] == "working":  # the other states are final
-            self.raw.update(status=status, lastUpdatedAt=timestamp(), **message)
-
-    async def outcome(self) -> Mapping[str, Any]:
-        if self.work is not None:
-            await asyncio.wait({self.work})
-        if self.error is not None:
-            raise self.error.again()
-        if self.result is None:
-            raise PeerError(ErrorCode.INVALID_REQUEST, "the task was cancelled")
-        return with_related_task(self.result, self.id)
-
-    def stop(self) -> None:
-        if self.expiry is not None:
-            self.expiry.cancel()
-        cancel(self.work)
+        if "tasks" in self.__dict__:
+            self.tasks.forget_all()
 
 
 # The most requests that the handlers answer at the same time, and the most memory those may take,
@@ -399,10 +266,8 @@ class InboundRequests:
             with self._clocks.held() if method in PAUSES_TIMEOUTS else nullcontext():
                 result = await self._handlers.answer_request(method, params)
             answer = messages.response(request_id, result)
-        except PeerError as error:
-            answer = messages.failure(request_id, error)
         except McpError as error:
-            answer = messages.error_response(request_id, *error_answer(error))
+            answer = messages.failure(request_id, error)
         except asyncio.CancelledError:
             if not self._is_wanted(request_id):
                 raise
@@ -420,7 +285,6 @@ class InboundRequests:
             await self._send(answer)
         except UsageError as error:
             self._on_error(error)
-            code, text, _ = error_answer(error)
-            await self._send(messages.error_response(answer["id"], code, text))
+            await self._send(messages.failure(answer["id"], error))
         except McpError as error:
             self._on_error(error)

@@ -22,11 +22,11 @@ from ...errors import (
     lacks_stdin,
 )
 from ...net.futures import cancel_all, consume_exception
-from ...protocol import tasks
 from ...protocol.negotiate import PROBE_TIMEOUT, negotiate
 from ...protocol.negotiation import (
     LATEST_HANDSHAKE,
     PROBE,
+    TASKS,
     Agreement,
     Ask,
     ClientIdentity,
@@ -69,8 +69,10 @@ def plan_for(route: Route, options: Options, transport: Transport, remembered: E
     handshake = options.handlers.handshake_capabilities
     extensions = dict(options.extensions)
     if options.tasks:
-        extensions.setdefault(tasks.EXTENSION, {})
-        receiver = tasks.receiver_capability(capabilities)
+        from ...protocol.tasks import receiver_capability
+
+        extensions.setdefault(TASKS, {})
+        receiver = receiver_capability(capabilities)
         if receiver:
             handshake["tasks"] = receiver
     if extensions:

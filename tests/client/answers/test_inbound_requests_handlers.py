@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.client.answers.inbound_requests import Handlers, error_answer
+from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     ConnectionLost,
     HandlerFailed,
@@ -18,6 +18,7 @@ from mcpclient.errors import (
     ProtocolViolation,
     UsageError,
 )
+from mcpclient.jsonrpc.messages import error_answer
 
 
 def answer(handlers: Handlers, method: str, params: Mapping[str, Any] | None = None) -> Any:

@@ -11,7 +11,7 @@ import pytest
 from mcpclient.client.connection.call_recovery import CallDeadline
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.errors import CallTimeout
-from mcpclient.protocol.tasks import EXTENSION
+from mcpclient.protocol.negotiation import TASKS
 from tests.client.scripted_server import ScriptedServer
 from tests.support.clients import now
 from tests.support.virtual_time import run
@@ -59,7 +59,7 @@ def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
             "tasks/get": slow(5, task) if late else task,
             "tasks/cancel": {},
         },
-        capabilities={"extensions": {EXTENSION: {}}},
+        capabilities={"extensions": {TASKS: {}}},
     )
     assert timed_out(server, tasks=True) == pytest.approx(2)
     assert server.sent("tasks/cancel")[0]["taskId"] == "t"

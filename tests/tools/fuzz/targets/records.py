@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from mcpclient.errors import McpError
-from mcpclient.protocol import elicitation, listen, sampling, skills, tasks, types
+from mcpclient.protocol import elicitation, listen, negotiation, sampling, skills, tasks, types
 from mcpclient.protocol.caching import CACHEABLE, MAX_LIFETIME, ResponseCache, key_of, lifetime_of
 from mcpclient.protocol.wire_object import WireObject
 
@@ -68,8 +68,8 @@ def check_tasks(raw: dict[str, Any]) -> None:
         assert polling.MIN_INTERVAL <= polling.delay(task) <= polling.MAX_ASKED_INTERVAL
     assert tasks.polling_seconds(task) > 0
     tasks.related_task_of(raw)
-    tasks.task_support_of(raw)
-    tasks.declares(raw, "a", "b")
+    types.task_support_of(raw)
+    negotiation.declares(raw, "a", "b")
 
 
 def check_cache(raw: dict[str, Any]) -> None:
