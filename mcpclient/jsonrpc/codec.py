@@ -114,6 +114,9 @@ _LARGE = 1024 * 1024
 VERBATIM_MEMBERS = ("params", "result", "error")
 """The members of a message that may be a `VerbatimObject`."""
 
+# The members of a response: ``jsonrpc``, ``id`` and one of these.
+_RESPONSE = 3
+
 _OPENINGS = {name: f',"{name}":'.encode() for name in VERBATIM_MEMBERS}
 
 
@@ -205,9 +208,12 @@ def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
 
 
 def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    rest = {**message}
-    content = rest.pop(name)
-    return [_encoded(rest)[:-1] + _OPENINGS[name], content.text, b"}"]
+    request_id = message.get("id")
+    if len(message) == _RESPONSE and type(request_id) is int:
+        begun = b'{"jsonrpc":"2.0","id":%d' % request_id
+    else:
+        begun = _encoded({key: each for key, each in message.items() if key != name})[:-1]
+    return [begun + _OPENINGS[name], message[name].text, b"}"]
 
 
 def decode(text: bytes | str) -> Any:

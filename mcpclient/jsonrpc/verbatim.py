@@ -12,14 +12,11 @@ _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _ENDING = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*")
 
-# Messages as nearly all are written: compact, their content in one member, before it or behind it
-# only members that name the message.
-_NAMES = r'"(?:jsonrpc|id|method)":(?:"[^"\\]*"|-?\d+)'
-_HEAD = re.compile(rf'\{{((?:{_NAMES},)*)"(params|result|error)":(?=\{{)')
-_TAIL = re.compile(rf"((?:,{_NAMES})*)\}}")
-
-# Words that `json` reads, and other decoders refuse. In a string, they do no harm.
-_NOT_JSON = ("NaN", "Infinity")
+# Messages as nearly all are written: their content in one member, before it or behind it only
+# members that name the message, and at most one space between them.
+_NAMES = r'"(?:jsonrpc|id|method)": ?(?:"[^"\\]*"|-?\d+)'
+_HEAD = re.compile(rf'\{{((?:{_NAMES}, ?)*)"(params|result|error)": ?(?=\{{)')
+_TAIL = re.compile(rf"((?:, ?{_NAMES})*)\}}")
 
 
 def decode_verbatim(text: bytes | str) -> Any:
@@ -43,16 +40,15 @@ def _decode_plain(string: str, line: bytes) -> dict[str, Any] | None:
     if tail is None:
         return None
     before, name = head.groups()
-    names = before[:-1] if before else tail.group(1)[1:]
-    if before and tail.group(1):
-        names += tail.group(1)
+    names = (before + tail.group(1)[1:]).rstrip(", ")
     message: dict[str, Any] = scan("{" + names + "}", 0)[0]
     message[name] = _kept(value, string, line, start, end)
     return message
 
 
 def _kept(value: dict[str, Any], string: str, line: bytes, start: int, end: int) -> dict[str, Any]:
-    if any(string.find(word, start, end) >= 0 for word in _NOT_JSON):
+    # Words that `json` reads, and other decoders refuse. In a string, they do no harm.
+    if string.find("NaN", start, end) >= 0 or string.find("Infinity", start, end) >= 0:
         return value
     return VerbatimObject(value, _text(string, line, start, end))
 

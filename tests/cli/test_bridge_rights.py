@@ -94,15 +94,33 @@ async def test_a_proxy_stands_between_bridge_and_server() -> None:
     assert set(proxy.asked) == {"behind.example"}
 
 
-def test_a_login_that_needs_a_browser_is_named_to_the_host(at_a_terminal: list[str]) -> None:
-    """F-BRIDGE-1, F-AUTH-8: with the command; after it the same host gets through."""
+def test_a_login_that_needs_a_browser_is_named_to_the_host(
+    tmp_path: Path, at_a_terminal: list[str]
+) -> None:
+    """F-BRIDGE-1, F-BRIDGE-4, F-AUTH-8: with the command; after it the same host gets through.
+
+    Behind a gateway only the calls of this server fail, with a text for the model.
+    """
+    file = tmp_path / "servers.json"
+
+    async def through_a_gateway(tool: str, outcome: str) -> None:
+        command = bridge("--config", str(file), "--wait", "20")
+        async with Client(command, inherit_env="all", stderr="discard") as client:
+            result = await client.call_tool(tool, {"message": "hi", "text": "hi"})
+            assert outcome in str(result.text), result.text
+            assert (await client.call_tool("demo__add", {"a": 1, "b": 2})).text == "3"
+
     with protected_server() as (url, protected):
         servers[:] = [protected]
+        entries = {"corp": {"url": url}, "demo": {"command": DEMO[0], "args": DEMO[1:]}}
+        file.write_text(json.dumps({"mcpServers": entries}))
         with pytest.raises(PeerError, match="mcpclient auth login") as refused:
             calls(bridge(url))
         assert "SECRET" not in str(refused.value)
+        asyncio.run(through_a_gateway("corp__echo", f"mcpclient auth login {url}"))
         assert main(["auth", "login", url, "--no-browser"]) == 0
         assert calls(bridge(url)) == "hi"
+        asyncio.run(through_a_gateway("corp__echo", "hi"))
         assert protected.counts["authorize"] == 1
 
 

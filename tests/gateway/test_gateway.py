@@ -190,7 +190,11 @@ async def test_a_call_and_its_result_keep_their_text() -> None:
 
 
 async def test_the_opening_waits_for_no_server_and_a_broken_one_costs_its_tools() -> None:
-    """F-BRIDGE-2: nor is it tried again at each list; the status says why, and what to do."""
+    """F-BRIDGE-2: nor is it tried again at each list; the status says why, and what to do.
+
+    Of 20 servers 5 are broken: the opening is answered before any server is connected, also the
+    healthy ones, in whatever order they are started, so that it takes as long as none takes.
+    """
     dead = Dead(ConnectFailed("dead", "no such host"))
     servers: dict[str, Any] = {f"ok{n}": ServerSide(Upstream()) for n in range(15)}
     servers |= {f"dead{n}": Dead(None) for n in range(4)}
@@ -200,7 +204,8 @@ async def test_the_opening_waits_for_no_server_and_a_broken_one_costs_its_tools(
     async with gateway(servers, wait=2.0) as host:
         started = loop.time()
         await host.initialize()
-        assert loop.time() - started < 0.1
+        assert loop.time() == started
+        assert not any(each.lines for each in servers.values() if isinstance(each, ServerSide))
         assert len(await names(host)) == 15 * len(ECHOING)
         assert 1.9 < loop.time() - started < 2.1
         await names(host)
