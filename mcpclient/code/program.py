@@ -5,7 +5,9 @@ messages go over its standard streams, one per line; the model's code gets other
 
 - ``run`` with the ``code`` comes from the host, and the response says whether it ``failed``;
 - ``output`` with a ``text`` goes to the host, and ``call`` with the ``path`` and the ``arguments``
-  of a tool, whose response has a ``value`` or an ``error``.
+  of a tool, whose response has a ``value`` or an ``error``;
+- ``call`` without arguments asks about a path: the ``value`` of the response is the signature of a
+  tool, or the names below a server, each with the name that the server gives it.
 
 The host trusts nothing of this: the code can do with its own process as it likes.
 """
@@ -23,6 +25,7 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import cached_property
 from importlib import import_module
@@ -38,6 +41,10 @@ _LAST = "__last__"
 
 class ToolError(Exception):
     """A tool that failed, that was refused, or that does not exist."""
+
+
+class NoSuchTool(ToolError, AttributeError):
+    """A tool that does not exist."""
 
 
 class Host:
@@ -61,6 +68,7 @@ class Host:
         self._ids = itertools.count(1)
         self._sending = threading.Lock()
         self._room = threading.Semaphore(_AT_ONCE)
+        self.known: dict[str, dict[str, str] | str] = {}  # what was asked about paths in this run
 
     @cached_property
     def _pool(self) -> Any:
@@ -97,7 +105,16 @@ class Host:
                     self._answers.pop(message["id"]).put(message["result"])
         os._exit(0)
 
-    def call(self, path: str, arguments: dict[str, Any]) -> Any:
+    def about(self, path: str) -> dict[str, str] | str:
+        """Return the names below a path, or the signature of a tool. Raises `NoSuchTool`."""
+        if path not in self.known:
+            try:
+                self.known[path] = self.call(path, None)
+            except ToolError as error:
+                raise NoSuchTool(*error.args) from None
+        return self.known[path]
+
+    def call(self, path: str, arguments: dict[str, Any] | None) -> Any:
         """Call a tool and wait for its value. Raises `ToolError`."""
         number = next(self._ids)
         answers = self._answers[number] = SimpleQueue()
@@ -117,19 +134,42 @@ class Host:
 class Tools:
     """Tools by name: an attribute is a tool, or a server with tools."""
 
-    def __init__(self, call: Callable[[str, dict[str, Any]], Any], path: str = "") -> None:
-        self._call, self._path = call, path
+    def __init__(
+        self, host: Host, call: Callable[[str, dict[str, Any]], Any], path: str = ""
+    ) -> None:
+        self._host, self._call, self._path = host, call, path
+
+    def _names(self) -> dict[str, str]:
+        found = self._host.about(self._path)
+        return found if isinstance(found, dict) else {}
 
     def __getattr__(self, name: str) -> Tools:
         if name.startswith("_"):
             raise AttributeError(name)
-        return Tools(self._call, f"{self._path}.{name}".lstrip("."))
+        path = f"{self._path}.{name}".lstrip(".")
+        self._host.about(path)
+        return Tools(self._host, self._call, path)
 
     def __getitem__(self, name: str) -> Tools:
-        return getattr(self, name)  # type: ignore[no-any-return]
+        names = self._names()
+        own = (each for each, original in names.items() if original == name)
+        found: Tools = getattr(self, name if name in names else next(own, name))
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __contains__(self, name: str) -> bool:
+        names = self._names()
+        return name in names or name in names.values()
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names())
 
     def __repr__(self) -> str:
-        return f"<tools.{self._path}: search_tools shows its arguments>"
+        found = self._host.about(self._path)
+        where = f"tools.{self._path}".rstrip(".")
+        return f"<{where}: {', '.join(found)}>" if isinstance(found, dict) else found
 
     def __call__(self, *positional: Any, **arguments: Any) -> Any:
         """Call the tool with named arguments, or with one dict of them."""
@@ -138,6 +178,14 @@ class Tools:
         elif positional:
             raise TypeError(f"name the arguments: tools.{self._path}(name=value)")
         return self._call(self._path, arguments)
+
+
+def show_help(*subject: Any) -> None:
+    """Print the signature of a tool, the tools of a server, or what Python says."""
+    if len(subject) == 1 and isinstance(subject[0], Tools):
+        print(subject[0])
+    else:
+        import_module("pydoc").help(*subject)
 
 
 class _Printed(io.RawIOBase):
@@ -196,11 +244,12 @@ def main() -> None:
         threading.Thread(target=work, daemon=True).start()
     module = sys.modules["__main__"] = types.ModuleType("__main__")  # its classes are pickled
     names = module.__dict__
-    names.update(ToolError=ToolError, exit=sys.exit, quit=sys.exit)
-    tools = {"tools": Tools(host.call), "async_tools": Tools(host.call_async)}
+    names.update(ToolError=ToolError, exit=sys.exit, quit=sys.exit, help=show_help)
+    tools = {"tools": Tools(host, host.call), "async_tools": Tools(host, host.call_async)}
     while True:
         run = host.runs.get()
         names.update(tools)
+        host.known.clear()  # the tools may have changed since the last run
         failure = ""
         try:
             _run(run["params"]["code"], names)

@@ -16,11 +16,11 @@ from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from ..adapters.agent_tools import LocalTool, agent_outcome, new_tool, search_tool, text_result
 from ..adapters.definitions import Definition, RawCall
-from ..adapters.limits import Limits
+from ..adapters.limits import Limits, without_surrogates
 from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..errors import McpError, ProcessExited, UsageError
@@ -43,6 +43,9 @@ _MAX_OUTPUT = 10_000_000  # characters
 _MAX_CALLS = 10_000
 # The program itself has 32 under way at most.
 _MAX_AT_ONCE = 64
+# The pace of time while calls are under way that began during others: a thread that calls without
+# end would stop it otherwise.
+_OVERLAPPING = 0.2
 # Seconds for calls that are cancelled, since their run is over.
 _CANCELLING = 1.0
 # It ends as soon as its input does, unless its code prevents that.
@@ -50,8 +53,10 @@ _LADDER = StopLadder(close_input=0.3, terminate=0.2)
 
 _OVER = {"error": "the run is over"}
 
-Answer = Callable[[str, Mapping[str, Any]], Awaitable[dict[str, Any]]]
-"""Takes the path and the arguments of a call; returns its ``value`` or the text of an ``error``."""
+Arguments = Optional[Mapping[str, Any]]
+Answer = Callable[[str, Arguments], Awaitable[dict[str, Any]]]
+"""Takes the path and the arguments of a call, or None for a question about the path; returns the
+``value`` or the text of an ``error``."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +68,8 @@ class CodeMode:
       Where the system cannot confine it, making the toolbox raises `SandboxUnavailable`, unless
       ``best_effort`` is true: then the model's code may have all of your rights.
     - ``seconds``: how long a run may take (30). Time in which a call of it is under way does not
-      count: calls have timeouts of their own, and a user may be asked. ``Sandbox(seconds=…)``
-      limits the process as a whole.
+      count: calls have timeouts of their own, and a user may be asked. While further calls overlap
+      without a pause, a fifth counts. ``Sandbox(seconds=…)`` limits the process as a whole.
     - ``keep``: True keeps the process, with its variables, for the next run; `Toolbox.close` ends
       it, and so does the end of the toolbox or of this program.
     """
@@ -97,16 +102,23 @@ class _Run:
         self.under_way = 0
         self._stop = stop
         self._printed: list[str] = []
-        self._size = self._calls = 0
+        self._size = 0
+        self._counts = {"calls": 0, "questions": 0}
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[tuple[str, bool]] = self._loop.create_future()
-        self._left = self._seconds = seconds
-        self._go_on()
+        self._left, self._since, self._pace = seconds, self._loop.time(), 1.0
+        self._said = f"The run took more than {seconds:g} seconds and was ended."
+        self._timer = self._loop.call_later(seconds, self._stop, self._said)
+        self._first: object = None  # of the calls that are under way without a pause
 
-    def _go_on(self) -> None:
-        self._since = self._loop.time()
-        said = f"The run took more than {self._seconds:g} seconds and was ended."
-        self._timer = self._loop.call_later(self._left, self._stop, said)
+    def _let_time_count(self, pace: float) -> None:
+        self._timer.cancel()
+        now = self._loop.time()
+        self._left -= (now - self._since) * self._pace
+        self._since, self._pace = now, pace
+        if pace and not self.over.done():
+            wait = max(self._left, 0) / pace
+            self._timer = self._loop.call_later(wait, self._stop, self._said)
 
     def print(self, text: str) -> None:
         self._size += len(text)
@@ -114,21 +126,23 @@ class _Run:
         if self._size > _MAX_OUTPUT:
             self._stop(f"The run printed more than {_MAX_OUTPUT:,} characters and was ended.")
 
-    def call_begins(self) -> None:
-        """Count a call; no time counts while one is under way."""
+    def call_begins(self, number: object, kind: str) -> None:
+        """Count a call; no time counts while it is the first one under way."""
         if not self.under_way:
-            self._timer.cancel()
-            self._left -= self._loop.time() - self._since
+            self._first = number
+            self._let_time_count(0)
         self.under_way += 1
-        self._calls += 1
-        if self._calls > _MAX_CALLS:
-            self._stop(f"The run made more than {_MAX_CALLS:,} calls and was ended.")
+        self._counts[kind] += 1
+        if self._counts[kind] > _MAX_CALLS:
+            self._stop(f"The run made more than {_MAX_CALLS:,} {kind} and was ended.")
 
-    def call_ends(self) -> None:
-        """Let time count again, if it was the last call under way."""
+    def call_ends(self, number: object) -> None:
+        """Let time count again: slowly, where other calls are still under way."""
         self.under_way -= 1
-        if not (self.under_way or self.over.done()):
-            self._go_on()
+        if not self.under_way:
+            self._let_time_count(1)
+        elif number == self._first:
+            self._let_time_count(_OVERLAPPING)
 
     def end(self, reason: str = "", *, failed: bool = True) -> None:
         """End the run; ``reason``: added to its output."""
@@ -172,7 +186,8 @@ class CodeProcess:
         try:
             if self._runs == 1:
                 await self.transport.open(self)
-            self.transport.send(Outgoing(request(run.number, "run", {"code": code})))
+            given = {"code": without_surrogates(code)}
+            self.transport.send(Outgoing(request(run.number, "run", given)))
             return await run.over
         finally:
             self.is_usable = self.is_usable and run.over.done() and not run.over.cancelled()
@@ -208,31 +223,32 @@ class CodeProcess:
         run, params, result = self._run, message.get("params"), message.get("result")
         method, number = message.get("method"), message.get("id")
         given = params if isinstance(params, dict) else {}
-        is_whole = isinstance(given.get("path"), str) and isinstance(given.get("arguments"), dict)
+        asked = given.get("arguments")
+        is_whole = isinstance(given.get("path"), str) and isinstance(asked, (dict, type(None)))
         is_call = method == "call" and type(number) is int and is_whole
         if method == "output" and isinstance(given.get("text"), str):
             run.print(given["text"])
         elif is_call and run.under_way < _MAX_AT_ONCE:
-            run.call_begins()
-            call = self._calls.start(self._answered(run, given["path"], given["arguments"]))
+            run.call_begins(number, "questions" if asked is None else "calls")
+            call = self._calls.start(self._answered(run, given["path"], asked))
             call.add_done_callback(partial(self._respond, run, number))
         elif method is None and number == run.number and isinstance(result, dict):
             run.end(failed=bool(result.get("failed")))
         else:
             self._break(_INVALID)
 
-    async def _answered(self, run: _Run, path: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _answered(self, run: _Run, path: str, arguments: Arguments) -> dict[str, Any]:
         if self._answer is None or run.over.done():
             return _OVER
         return await self._answer(path, arguments)
 
     def _respond(self, run: _Run, number: Any, call: asyncio.Task[dict[str, Any]]) -> None:
         # Here and not in the call, which may be cancelled before it has begun.
-        run.call_ends()
+        run.call_ends(number)
         found = _OVER if call.cancelled() or call.exception() else call.result()
         with suppress(McpError):  # it has ended, or does not read: then its time runs out
             try:
-                self.transport.send(Outgoing(response(number, found)))
+                self.transport.send(Outgoing(response(number, without_surrogates(found))))
             except UsageError as error:  # a server's NaN, for example
                 self.transport.send(Outgoing(response(number, {"error": str(error)})))
 
@@ -311,7 +327,11 @@ class CodeTools:
 
     def tools(self, servers: Sequence[str]) -> list[LocalTool]:
         """Return the two tools; ``servers``: the names for the description."""
-        finding = search_tool(self._definitions, servers, self._signatures)
+
+        def described(matches: Sequence[Definition]) -> list[str]:
+            return ["Functions for run_python:", *self._signatures(matches)]
+
+        finding = search_tool(self._definitions, servers, described)
         kept = " Variables are kept for the next run." if self._mode.keep else ""
         version = f"{sys.version_info[0]}.{sys.version_info[1]}"
         description = (
@@ -360,12 +380,17 @@ class CodeTools:
         return CallToolResult({**text_result(text).raw, "isError": failed})
 
     async def _answer(
-        self, options: Mapping[str, Any], path: str, arguments: Mapping[str, Any]
+        self, options: Mapping[str, Any], path: str, arguments: Arguments
     ) -> dict[str, Any]:
         """Return the value of a call, or its error, as `program` wants it."""
         definition = self._by_path().get(path)
+        if arguments is None:
+            below = self._below(f"{path}." if path else "")
+            if definition is not None:
+                return {"value": "\n".join(self._signatures([definition]))}
+            return {"value": below} if below or not path else self._unknown(path)
         if definition is None:
-            return {"error": there_is_no("tool", path, self._functions)}
+            return self._unknown(path)
         signature = self._signature(definition.binding.tool, Annotations(()))
         wire = {each.name: each.wire for each in signature.parameters}
         named = {wire.get(name, name): value for name, value in arguments.items()}
@@ -377,7 +402,16 @@ class CodeTools:
         is_data = outcome.structured is not None or is_plain
         return {"value": outcome.data if is_data else said.text}
 
+    def _unknown(self, path: str) -> dict[str, Any]:
+        return {"error": there_is_no("tool", path, self._functions)}
+
     # Functions
+
+    def _below(self, prefix: str) -> dict[str, str]:
+        """Return the names behind a prefix of paths, each with the name that it was made of."""
+        names = (path[len(prefix) :] for path in self._functions if path.startswith(prefix))
+        found = dict.fromkeys(name.partition(".")[0] for name in names)
+        return {name: self._taken.get(f"{prefix}{name}", name) for name in found}
 
     def _by_path(self) -> dict[str, Definition]:
         """Return the functions by their paths, which a tool keeps."""
@@ -422,7 +456,7 @@ class CodeTools:
             lines.append(f"tools.{made.name}({', '.join(given)}) -> {made.returns}")
             lines += docstring(made.paragraphs, "    ")
         types = [line for definition in annotations.definitions for line in definition]
-        return ["Functions for run_python:", *types, *lines]
+        return [*types, *lines]
 
 
 def _abort(kept: list[CodeProcess]) -> None:

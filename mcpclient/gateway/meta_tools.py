@@ -17,7 +17,7 @@ from ..code.toolset import CodeMode
 from ..errors import NotChecked, SchemaError
 from ..framing.invisible import with_visible_texts, without_invisible
 from ..jsonrpc.peer import Params
-from ..manager.tools import ManagedTool
+from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
 from ..protocol.json_schema import without_defaulted
 from ..protocol.schema import compile_schema
@@ -34,6 +34,23 @@ _SHOWN = 200  # characters of a description
 _STRING = {"type": "string"}
 
 
+class _Offered:
+    """The servers of a gateway as the code of a model sees them: what it may call."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._tools = ToolList()
+        self.call_tool = gateway.manager.call_tool
+
+    @property
+    def tools(self) -> ToolList:
+        """The tools that the host may call, as `Manager.tools`."""
+        offered = self._gateway.offered()
+        if offered != self._tools:
+            self._tools.replace(offered)
+        return self._tools
+
+
 class MetaTools:
     """The tools of one gateway. ``with_code``: also ``run_python``.
 
@@ -44,7 +61,8 @@ class MetaTools:
         self._gateway = gateway
         self._box: Toolbox | None = None
         if with_code:
-            self._box = gateway.manager.toolbox("anthropic", code=CodeMode(), approve=self._allow)
+            source: Any = _Offered(gateway)
+            self._box = Toolbox(source, "anthropic", code=CodeMode(), approve=self._allow)
         self._definitions: list[dict[str, Any]] = []
 
     def definitions(self) -> Sequence[Params]:
@@ -93,6 +111,7 @@ class MetaTools:
         """Return the result of one of these tools."""
         name, given = params.get("name"), params.get("arguments")
         arguments = given if isinstance(given, dict) else {}
+        await self._gateway.settle()  # a model may search before the servers have started
         if name == "call":
             return await self._call(params, arguments, meta)
         if name == "run_python" and self._box is not None:

@@ -105,6 +105,7 @@ class Annotations:
         # The name for a schema, by its identity, and the schema, so that no id() is reused. It ends
         # recursion.
         self._named: dict[int, tuple[str, object]] = {}
+        self._alike: dict[tuple[str, ...], str] = {}
 
     def of(self, schema: Any, name: str, root: Any = None) -> str:
         """Return the annotation for a schema; ``name`` is for a type that it may need.
@@ -173,8 +174,16 @@ class Annotations:
             key: self._annotation(value, f"{made}{class_name(key)}", depth + 1)
             for key, value in properties.items()
         }
-        self.definitions.append(_typed_dict(made, schema, fields, properties, required))
-        return made
+        lines = _typed_dict(made, schema, fields, properties, required)
+        # The name is in the first line, and in the second where nothing describes the type.
+        body = (*(line.replace(made, "", 1) for line in lines[:2]), *lines[2:])
+        known = self._alike.setdefault(body, made)
+        if known is not made:  # the same type, of another tool perhaps
+            self._taken.discard(made)
+            self._named[id(schema)] = known, schema
+        else:
+            self.definitions.append(lines)
+        return known
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> tuple[Mapping[str, Any], set[str]]:
         """Return the properties and required names of an object, those of ``allOf`` included."""

@@ -36,8 +36,9 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         yield
 
 
-async def no_tools(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {"error": f"no {path}"}
+async def no_tools(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Every path is that of a tool, and each call fails."""
+    return {"value": f"tools.{path}()"} if arguments is None else {"error": f"no {path}"}
 
 
 def ran(code: str, answer: toolset.Answer = no_tools, **mode: Any) -> tuple[str, bool]:
@@ -70,7 +71,7 @@ def ran(code: str, answer: toolset.Answer = no_tools, **mode: Any) -> tuple[str,
         ("import os, sys\nprint('a')\nos.system('echo b; echo c >&2')\nprint('d')", "a\nb\nc\nd\n"),
         ("import subprocess\nsubprocess.run(['echo', 'x' * 100_000])\nNone", "x" * 100_000 + "\n"),
         ("class A: pass\nimport pickle\ntype(pickle.loads(pickle.dumps(A()))) is A", "True\n"),
-        ("print(tools['a'].b)", "<tools.a.b: search_tools shows its arguments>\n"),
+        ("print(tools['a'].b)", "tools.a.b()\n"),
         ("import asyncio\nawait asyncio.sleep(0, 'waited')", "waited\n"),
         ("import asyncio\nasync def f(): return 5\nasyncio.run(f())", "5\n"),
         ("open('note', 'w').write('kept')\nopen('note').read()", "kept\n"),
@@ -251,13 +252,23 @@ def test_processes_do_not_outlive_the_run(clean: None) -> None:
 def test_calls_do_not_count_as_time_of_the_code(clean: None) -> None:
     """F-CODE-1: a user may be asked for longer; the code's own time is limited all the same."""
 
-    async def slow(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(1)
+    async def slow(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+        await asyncio.sleep(0 if arguments is None else 1)
         return {"value": path}
 
     assert ran("tools.a.b()", slow, seconds=0.7) == ("a.b\n", False)
     finished = ran("tools.a.b()\nimport time\ntime.sleep(9)", slow, seconds=0.7)
     assert "took more than 0.7 seconds" in finished[0]
+    endless = "while True: tools.a.b()"
+    code = f"""
+import threading, time
+def call():
+    {endless}
+for _ in range(3):
+    threading.Thread(target=call, daemon=True).start()
+    time.sleep(0.01)
+{endless}"""
+    assert "took more than 0.05 seconds" in ran(code, slow, seconds=0.05)[0]
 
 
 @confined
@@ -273,10 +284,21 @@ def test_a_run_has_an_end_of_its_calls(monkeypatch: pytest.MonkeyPatch, clean: N
 def test_a_value_that_is_not_json_is_an_error(clean: None) -> None:
     """F-CODE-1: as the NaN of a server."""
 
-    async def answer(path: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return {"value": float("nan")}
+    async def answer(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {"value": "" if arguments is None else float("nan")}
 
     assert "ToolError: " in ran("tools.a.b()", answer)[0]
+
+
+@confined
+def test_half_a_character_is_replaced(clean: None) -> None:
+    """F-CODE-1: in results and in the code; the rest of both is kept."""
+
+    async def answer(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {"value": {"\ud800": ["a\udc00"]}}
+
+    found = ran("[tools.a.b(), '\ud801']", answer)
+    assert found == ("[{'\ufffd': ['a\ufffd']}, '\ufffd']\n", False)
 
 
 async def test_where_code_cannot_be_confined(

@@ -484,6 +484,19 @@ async def test_filters_and_read_only_hold_by_the_real_names() -> None:
         assert await names(host) == ["a__read", "a__write", "b__read"]
 
 
+@pytest.mark.needs_landlock
+async def test_code_finds_only_what_it_may_call() -> None:
+    """F-BRIDGE-4, F-CODE-1: with read-only, find shows no tool that calls refuse."""
+    side = ServerSide(Upstream())
+    side.server.answers["tools/list"] = TOOLS
+    servers = {"a": ServerConfig("a", target=side, trusted=True)}
+    async with gateway(servers, expose="code", read_only=True) as host:
+        await host.initialize()
+        made = {"name": "find", "arguments": {"query": "read write"}}
+        shown = str((await answer_to(host, "tools/call", made))["result"])
+        assert "tools.a.read(" in shown and "write" not in shown
+
+
 async def test_pins_and_the_audit_log_hold(tmp_path: Any) -> None:
     """F-BRIDGE-4: a tool that is not as it was locked is not called; each call has a line."""
     side = ServerSide(Upstream())

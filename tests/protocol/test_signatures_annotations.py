@@ -59,6 +59,23 @@ def test_the_parts_of_all_of_are_one_object() -> None:
     )
 
 
+def test_equal_types_are_declared_once() -> None:
+    """F-STUB-1, F-CODE-1: of whichever tools, with the types inside them."""
+
+    def person(**fields: object) -> dict[str, Any]:
+        home = {"type": "object", "properties": {"town": {"type": "string"}}}
+        return {"type": "object", "properties": {"home": home, **fields}}
+
+    annotations = Annotations(())
+    assert annotations.of(person(), "ReadResult") == "ReadResult"
+    assert annotations.of(person(), "WriteResult") == "ReadResult"
+    assert annotations.of(person(age={"type": "integer"}), "WriteResult") == "WriteResult"
+    assert [lines[0].split("(")[0] for lines in annotations.definitions] == [
+        *("class ReadResultHome", "class ReadResult", "class WriteResult")
+    ]
+    assert "    home: NotRequired[ReadResultHome]" in annotations.definitions[2]
+
+
 def test_texts_stay_texts() -> None:
     """F-STUB-1"""
     assert literal('a"b\\\n') == '"a\\"b\\\\\\n"'
