@@ -137,6 +137,7 @@ ERAS = ("protocol.eras",)
 # Exceptions that are caught a few lines away and never reach a caller, and by whom they are caught.
 SIGNALS = {
     "code.program.ToolError": "a model's code: a program of its own has no other tree",
+    "code.program.NoSuchTool": "a model's code: hasattr asks for it",
     "cli.asking._Left": "cli.asking: the user declines",
     "client.typed_results._Unfit": "typed_results: each of several types is tried",
     "config.reading.DocumentError": "config.reading: becomes a problem",
