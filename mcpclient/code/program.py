@@ -68,7 +68,7 @@ class Host:
         self._ids = itertools.count(1)
         self._sending = threading.Lock()
         self._room = threading.Semaphore(_AT_ONCE)
-        self.known: dict[str, dict[str, str] | str] = {}  # what was asked about paths in this run
+        self.known: dict[str, dict[str, str] | str] = {}  # answers about paths, of this run
 
     @cached_property
     def _pool(self) -> Any:
