@@ -9,12 +9,9 @@ import pytest
 from mcpclient.config.policy.commands import (
     commands_inside,
     names_package,
-    package_words,
-    runners_in,
     spellings,
 )
 from mcpclient.config.policy.rules import CommandRule, read_rule
-from mcpclient.entries.resolve import is_shell
 
 # Commands inside
 
@@ -70,12 +67,6 @@ SPELLED = {
 def test_the_spellings_of_a_word(word: str, expected: set[str]) -> None:
     found = spellings(word, is_program=False, links=lambda program: [])
     assert expected <= found
-
-
-def test_shells() -> None:
-    assert is_shell("/bin/BASH")
-    assert is_shell(r"C:\Windows\System32\cmd.exe")
-    assert not is_shell("bashful")
 
 
 # Packages
@@ -171,12 +162,3 @@ def test_a_denied_python_package_is_denied_to_every_runner(command: list[str]) -
         assert rule(f"command:{text}").denies(command, no_links), text
     assert not rule("command:uvx other").denies(command, no_links)
     assert not rule("command:npx").denies(command, no_links)
-
-
-def test_where_the_words_of_a_runner_go_on() -> None:
-    assert list(runners_in(["pnpm", "-s", "dlx", "x"])) == [("pnpx", 3), ("npx", 3)]
-    assert list(runners_in(["node", "x"])) == []
-    assert list(runners_in([])) == []
-    assert package_words(["npx", "-y", "@corp/*", "*"]) == range(1, 3)
-    assert package_words(["npx", "-y"]) == range(1, 2)
-    assert package_words(["node", "*"]) == range(0)

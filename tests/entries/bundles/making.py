@@ -31,7 +31,7 @@ for line in sys.stdin:
         print(json.dumps(answer), flush=True)
 """
 
-FILE, FOLDER, LINK, PIPE, DEVICE = 0o100644, 0o040755, 0o120777, 0o010644, 0o020666
+FILE, FOLDER, LINK, DEVICE = 0o100644, 0o040755, 0o120777, 0o020666
 PROGRAM = 0o100755
 
 
