@@ -159,6 +159,34 @@ def test_what_to_do(error: McpError, hint: str) -> None:
     assert copy.copy(error).hint == error.hint
 
 
+# What a server writes to stderr before it ends, and the hint.
+LAST_WORDS = {
+    "Error: Cannot find module '/x.js'": "npm",
+    "Please set the OPENAI_API_KEY environment variable": "env= with OPENAI_API_KEY",
+    "Error: GITHUB_TOKEN is not set": "env= with GITHUB_TOKEN",
+    "npm error code E404": "name of the package",
+    "npm error could not determine executable to run": "has no program",
+    "Because x was not found in the package registry …": "name of the package",
+    "Error: No such option '--repo'.": "Fix the server's command-line",
+    "x: error: the following arguments are required: --db": "Fix the server's command-line",
+    "docker: Cannot connect to the Docker daemon at unix:///x. Is the …": "Start Docker",
+    "the input device is not a TTY": "Leave out -t",
+    "listen EADDRINUSE :::80": "already uses that port",
+    "EACCES: /x": "Give this user access",
+    "Need to install the following packages:\nx": "the one you mean, then add -y",
+    "env: ‘node\\r’: No such file or directory": "LF line ends",
+    "env: python3\\r: No such file or directory": "LF line ends",
+}
+
+
+@pytest.mark.parametrize("stderr", LAST_WORDS)
+def test_the_last_words_of_a_server_say_what_to_do(stderr: str) -> None:
+    """F-SHOW-2, F-SHOW-15"""
+    assert LAST_WORDS[stderr] in ProcessExited(["x"], 1, stderr).hint
+    killed = ProcessExited(["x"], 137, "")
+    assert "killed by signal 9" in str(killed) and "process was killed" in killed.hint
+
+
 def test_noise_on_stdout_is_what_to_mend() -> None:
     """F-SHOW-1"""
     error = CallTimeout("initialize", 3, "connect")

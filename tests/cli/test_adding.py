@@ -62,25 +62,6 @@ def test_the_entry_that_is_written(
     assert json.loads(Path(".mcp.json").read_text())["mcpServers"]["a"] == entry
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["add"], "needs a name"),
-        (["add", "a"], "needs a URL, or the command"),
-        (["add", "a", "ftp://x"], "not the URL of a server"),
-        (["add", "a", "https://h/mcp", "--env", "A=b"], "--env needs a server that is started"),
-        (["add", "a", "--header", "A: b", "--", "x"], "need a URL"),
-        (["remove"], "needs the name of one server"),
-        (["remove", "a"], "there is no server 'a'"),
-        (["add", "none.mcpb"], "none.mcpb: bundle: the bundle cannot be read"),
-        (["add", "none.json"], "none.json cannot be read: No such file"),
-    ],
-)
-def test_words_that_make_no_sense(words: list[str], reason: str, capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert reason in run(capsys, *words, code=2)[1]
-
-
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(capsys: Capture, tmp_path: Path) -> None:
     closed = tmp_path / "closed"

@@ -145,17 +145,6 @@ def test_a_program_that_fails_answers_nothing(capsys: Capture) -> None:
     assert "ended with exit code 7" in errors and "rejected" in out
 
 
-@pytest.mark.parametrize("model", ["no-such-model -x", "'", " "])
-def test_a_program_that_is_none_is_refused_at_once(model: str, capsys: Capture) -> None:
-    """F-SHOW-2: before the server is started."""
-    for words in (
-        ["call", "--model", model, SERVER, "sample"],
-        ["shell", "--model", model, SERVER],
-    ):
-        assert main(words) == 2
-        assert "--model" in capsys.readouterr().err
-
-
 def test_ctrl_c_ends_a_question() -> None:
     """F-SHOW-3, F-SHOW-9"""
     with terminal("call", SERVER, "form") as session:

@@ -176,35 +176,6 @@ def test_a_trace_that_cannot_be_written(tmp_path: Path, capsys: Capture) -> None
     assert "auth logout talks to no server" in capsys.readouterr().err
 
 
-BAD = "not a url"
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["auth", "login"],
-        ["auth", "logout"],
-        ["auth", "enter", "https://a.example"],
-        ["auth", "login", "https://a.example", "https://b.example"],
-        ["auth", "login", BAD],
-        ["auth", "finish"],
-        ["auth", "finish", "http://h/mcp"],
-        ["auth", "finish", "http://h/mcp", "a", "b"],
-    ],
-)
-def test_words_that_make_no_sense(words: list[str], capsys: Capture) -> None:
-    """F-SHOW-1, F-SHOW-2"""
-    assert main(words) == 2
-    said = capsys.readouterr().err
-    assert "login URL | finish URL ADDRESS | logout URL | status [URL]" in said or words[-1] == BAD
-
-
-def test_it_takes_no_command_of_a_server(capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["auth", "status", "--", "server"]) == 2
-    assert "auth takes no server command" in capsys.readouterr().err
-
-
 def screen() -> Screen:
     return Screen(io.StringIO(), io.StringIO(), {})
 

@@ -113,13 +113,6 @@ def test_examples_are_values_and_not_words(tmp_path: Path, capfd: Capture) -> No
     assert "s3cret" not in text
 
 
-def test_words_that_cannot_be_used(capfd: Capture) -> None:
-    """F-SHOW-27"""
-    for words in (["--ignore", "nonsense"], ["--call", ""], ["--call", "no_such_tool"]):
-        assert main(["check", *words, *DEMO_SERVER]) == 2
-    capfd.readouterr()
-
-
 def test_the_guide_has_all_codes() -> None:
     """F-SHOW-27"""
     text = chapter("testing")

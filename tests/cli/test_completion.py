@@ -96,19 +96,6 @@ def test_a_shell_completes_commands_options_and_servers(
     assert {"ask", "accept"} <= set(offered(shell, "mcpclient tools demo --elicit ", environment))
 
 
-def test_the_script_is_printed(capsys: Capture) -> None:
-    """F-SHOW-1"""
-    assert main(["completion", "bash"]) == 0
-    assert "complete -o default -F _mcpclient mcpclient" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("words", [[], ["ksh"], ["bash", "zsh"]])
-def test_shells_that_are_not_known(words: list[str], capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(["completion", *words]) == 2
-    assert "one of: bash, zsh, fish" in capsys.readouterr().err
-
-
 # How a shell is started in a terminal, and made ready.
 INTERACTIVE = {
     "bash": (["--norc", "--noprofile", "-i"], 'eval "$(mcpclient completion bash)"'),

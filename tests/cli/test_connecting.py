@@ -128,27 +128,3 @@ def test_the_options_of_a_network() -> None:
     options = options_of(Server("https://host/mcp"), *words)
     assert (options.auth, options.network.verify) == ("t", False)
     assert options.network.proxies != options_of(Server("https://host/mcp")).network.proxies
-
-
-@pytest.mark.parametrize(
-    ("target", "words", "reason"),
-    [
-        (["server"], ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
-        ("tcp://host:1", ("--header", "A: b"), "--header needs an HTTP or WebSocket URL"),
-        ("http://host/mcp", ("--env", "A=b"), "--env needs a server that is started here"),
-        ("http://host/mcp", ("--cwd", "/"), "--cwd needs a server that is started here"),
-        (["server"], ("--bearer", "t"), "--bearer needs an HTTP"),
-        (["server"], ("--ca-file", "t"), "--ca-file needs an HTTP"),
-        (["server"], ("--insecure",), "--insecure needs an HTTP"),
-        ("http://host/mcp", ("--header", "nothing"), "--header takes NAME:VALUE"),
-        (["server"], ("--env", "=x"), "--env takes NAME=VALUE"),
-        (["server"], ("--timeout", "-1"), "0 or more"),
-        ([], (), "the command is empty"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(
-    target: str | list[str], words: tuple[str, ...], reason: str
-) -> None:
-    """F-SHOW-2: before anything is started."""
-    with pytest.raises(UsageError, match=reason):
-        made(Server(target), *words)

@@ -10,7 +10,7 @@ import pytest
 
 from mcpclient import PeerError, UsageError
 from mcpclient.cli.screen import Screen
-from tests.cli.in_process import Terminal, ask, prepared
+from tests.cli.in_process import Terminal, ask
 
 # info
 
@@ -181,20 +181,6 @@ def test_parts_of_a_resource_and_of_the_tools() -> None:
     assert ask("tools", "--pick", "tools[].name").text.splitlines()[:2] == ["echo", "add"]
 
 
-NOTHING: dict[str, dict[str, Any]] = {
-    "tools/list": {"tools": []},
-    "prompts/list": {"prompts": []},
-    "resources/list": {"resources": []},
-    "resources/templates/list": {"resourceTemplates": []},
-    "tasks/list": {"tasks": []},
-}
-
-
-@pytest.mark.parametrize("kind", ["tools", "prompts", "resources", "tasks"])
-def test_an_empty_list_says_so(kind: str) -> None:
-    assert ask(kind, answers={**ANSWERS, **NOTHING}).text == f"no {kind}"
-
-
 # resources
 
 
@@ -329,40 +315,3 @@ def test_a_server_that_lists_no_tools_is_called_all_the_same() -> None:
 
 
 # What is refused, by the command or by the server
-
-
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["tools", "echo", "add"], "does not take 'add'"),
-        (["call"], "call needs TOOL"),
-        (["call", "echo", "hello"], "not an argument"),
-        (["call", "echo", "--pick", "items["], "column 7"),
-        (["read"], "read needs URI"),
-        (["complete", "haiku", "mood"], "complete needs BEGINNING"),
-    ],
-)
-def test_wrong_words_are_refused_before_anything_starts(words: list[str], reason: str) -> None:
-    """F-SHOW-2, F-SHOW-20"""
-    with pytest.raises(UsageError, match=reason):
-        prepared(*words)
-
-
-BROKEN = {"resources/templates/list": {"code": -32603, "message": "broken"}}
-
-
-@pytest.mark.parametrize(
-    ("words", "kind", "reason"),
-    [
-        (["tools", "Echo"], UsageError, "no tool 'Echo'; did you mean 'echo'"),
-        (["call", "nope"], UsageError, "there is no tool 'nope'; there are echo, add"),
-        (["call", "nope", "--unchecked"], PeerError, "Unknown tool"),
-        (["read", "demo://nothing"], PeerError, "Resource not found"),
-        (["prompt", "haiku"], PeerError, "needs a topic"),
-        (["resources"], PeerError, "broken"),
-    ],
-)
-def test_what_is_not_there_is_said(words: list[str], kind: type[Exception], reason: str) -> None:
-    """F-SHOW-2"""
-    with pytest.raises(kind, match=reason):
-        ask(*words, answers=BROKEN)

@@ -12,7 +12,7 @@ import pytest
 
 from mcpclient import Client, ServerConfig
 from mcpclient.cli.gateway import is_gateway
-from tests.cli.test_bridge import DEMO, INITIALIZE, bridge, talk
+from tests.cli.test_bridge import DEMO, bridge
 from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.needs_posix
@@ -69,24 +69,6 @@ async def test_pins_hold_for_one_server_by_its_own_names(tmp_path: Path) -> None
         assert "add" not in tools
         assert (await client.call_tool("echo", {"message": "hi"})).text == "hi"
         assert (await client.call_tool("add", {"a": 1, "b": 2})).is_error
-
-
-def test_the_words_are_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-BRIDGE-2: options of one server, unknown names, a lock that is not there."""
-    monkeypatch.chdir(tmp_path)
-    file = written(tmp_path, one=DEMO, two=DEMO)
-    for words, said in (
-        (["--all", "--header", "a: b"], "for a bridge to one server"),
-        (["--all", "--", "x"], "name configured ones"),
-        (["one", "three"], "there is no server 'three'"),
-        (["--only", "nine"], "there is no server 'nine'"),
-        (["--pins"], "there is no lock file 'mcp.lock'"),
-        (["--pins", "one"], "--pins=FILE"),
-        (["--all", "--name-limit", "3"], "name_limit"),
-    ):
-        messages, errors = talk(bridge("--config", file, *words), INITIALIZE)
-        assert messages == []
-        assert said in errors, words
 
 
 def test_the_entry_for_a_host_is_printed() -> None:

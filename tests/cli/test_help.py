@@ -7,7 +7,6 @@ import io
 
 import pytest
 
-import mcpclient
 from mcpclient.cli.command import Answer, LocalCommand
 from mcpclient.cli.commands import command_named
 from mcpclient.cli.help import CHAPTERS, chapter, laid_out
@@ -31,37 +30,6 @@ def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
     text = shown(name)
     assert text.startswith("# ")
     assert "<!--" not in text
-
-
-@pytest.mark.parametrize(
-    ("word", "part"),
-    [
-        ("4", "exit code 4: authorization is required"),
-        ("130", "exit code 130: cancelled"),
-        ("PeerError", "McpError > ServerError > PeerError"),
-        ("CallTimeout", "Fields:"),
-    ],
-)
-def test_an_exit_code_or_an_exception_is_explained(word: str, part: str) -> None:
-    """F-SHOW-11, F-SHOW-2"""
-    assert part in shown("errors", word)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["autentication"], "did you mean 'authentication'"),
-        (["tols"], "did you mean 'tools'"),
-        (["errors", "99"], "there is no exit code 99; there are 0, 1, 2"),
-        (["errors", "PearError"], "did you mean 'PeerError'"),
-        (["servers", "github"], "takes no further word"),
-        (["errors", "1", "2"], "takes no further word"),
-    ],
-)
-def test_what_is_not_there_is_said(words: list[str], message: str) -> None:
-    """F-SHOW-2"""
-    with pytest.raises(mcpclient.UsageError, match=message):
-        shown(*words)
 
 
 def test_chapters_are_listed_and_a_command_is_explained_as_by_itself() -> None:

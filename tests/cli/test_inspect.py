@@ -174,20 +174,3 @@ def test_recordings(nothing_configured: Path, monkeypatch: pytest.MonkeyPatch) -
     assert shown == [printed.strip()]
     assert not pages[0].exists()
     assert allowed == ["look"]
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["--config", "no such file"],
-        ["--replay", RECORDING, "http://localhost/mcp"],
-        ["--replay", "no such file"],
-        ["--allow", "all", "http://localhost/mcp"],
-        ["not-a-url"],
-        ["http://localhost/mcp", "more"],
-        ["http://localhost/mcp", *SERVER],
-    ],
-)
-def test_words_that_make_no_sense(words: list[str]) -> None:
-    with pytest.raises(UsageError):
-        work(words, Screen(StringIO(), StringIO(), {}))

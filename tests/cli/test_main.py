@@ -58,27 +58,6 @@ def test_a_tools_failure_exits_with_1(capsys: Capture) -> None:
     assert errors == ""
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["qqq"], "there is no command 'qqq'; mcpclient --help lists them"),
-        (["--quiet", "tools"], "the command comes first"),
-        (["ping", "http://host/mcp", "x"], "ping does not take 'x'"),
-        (["tools", "http://host/mcp", "x", "y"], "tools does not take 'y'"),
-        (["call", "--", "server"], "call needs TOOL"),
-        (["call", "echo", "x", "--", "server"], "not an argument: 'x'"),
-        (["tools", "--"], "the command is empty"),
-    ],
-)
-def test_wrong_usage_exits_with_2(words: list[str], reason: str, capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert main(words) == 2
-    out, errors = capsys.readouterr()
-    assert out == ""
-    assert errors.startswith("error: ")
-    assert reason in errors
-
-
 def test_the_last_words_of_a_server_are_shown_once(capsys: Capture) -> None:
     """F-STD-7: live, or with ``--quiet`` in the error."""
     usage = ["--", sys.executable, "-c", "import sys; sys.exit('usage: nonsense')"]

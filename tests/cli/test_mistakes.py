@@ -29,7 +29,7 @@ from mcpclient.errors import (
     SessionExpired,
 )
 from mcpclient.hints import SHELL, hint_for
-from tests.cli.odd_servers import DEMO, Handler, answer, ending, served
+from tests.cli.odd_servers import DEMO, Handler, answer, served
 
 pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")
 Capture = pytest.CaptureFixture[str]
@@ -58,10 +58,6 @@ class Typed(NamedTuple):
     hint: str
 
 
-def quiet(server: list[str]) -> list[str]:
-    return ["tools", "--quiet", *server]
-
-
 def printing(text: str) -> list[str]:
     """A server that prints this and stays until its stdin ends."""
     data = text.encode() if isinstance(text, str) else text
@@ -70,47 +66,8 @@ def printing(text: str) -> list[str]:
 
 
 TYPED = {
-    "list": Typed(["list"], 2, "no command 'list'", "mcpclient servers, or mcpclient tools SERVER"),
-    "ls": Typed(["ls", "URL"], 2, "no command 'ls'", "mcpclient tools URL"),
-    "run": Typed(["run", "x"], 2, "no command 'run'", "call"),
-    "login": Typed(["login"], 2, "no command 'login'", "auth"),
-    "a call without --": Typed(
-        ["call", "uvx", "--from", "x", "y"], 2, "unrecognized", "mcpclient call -- uvx --from x y"
-    ),
-    "an empty token": Typed(["tools", NOWHERE, "--bearer", ""], 2, "empty token", "variable"),
-    "blanks for a token": Typed(["tools", NOWHERE, "--bearer", " "], 2, "empty token", "variable"),
-    "a token with its scheme": Typed(
-        ["tools", NOWHERE, "--bearer", "Bearer x"], 2, "begins with Bearer", "--bearer goes without"
-    ),
-    "a header with the scheme twice": Typed(
-        ["tools", NOWHERE, "--header", "Authorization: Bearer Bearer x"], 2, "twice", "once"
-    ),
-    "a header without a token": Typed(
-        ["tools", NOWHERE, "--header", "Authorization: Bearer "], 2, "no token", "Set the variable"
-    ),
     "no such resource": Typed(
         ["read", DEMO, "no://x"], 5, "answered resources/read 'no://x' with error", "as the server"
-    ),
-    "docker's kill": Typed(
-        quiet(ending("", 137)), 3, "137 (killed by signal 9)", "process was killed"
-    ),
-    "an npx that asks": Typed(
-        quiet(ending("Need to install the following packages:\nx")),
-        3,
-        "code 1",
-        "the one you mean, then add -y",
-    ),
-    "a first line of Windows": Typed(
-        quiet(ending("env: ‘node\\r’: No such file or directory", 127)),
-        3,
-        "code 127",
-        "LF line ends",
-    ),
-    "a first line of Windows on a Mac": Typed(
-        quiet(ending("env: python3\\r: No such file or directory", 127)),
-        3,
-        "code 127",
-        "LF line ends",
     ),
     "UTF-16": Typed(printing('{\0"\0a\0"\0:\0001\0}\0\n\0'), 3, "not connected", "UTF-8"),
     "printed over several lines": Typed(

@@ -198,22 +198,6 @@ def test_every_outcome_has_words(tmp_path: Path, capsys: Capture) -> None:
     ]
 
 
-def test_only_commands_for_one_server_are_replayed(recorded: str, capsys: Capture) -> None:
-    """F-SHOW-2, F-SHOW-8"""
-    for words in (["auth", "status"], ["--json", "--", "auth", "status"]):
-        assert main(["replay", recorded, *words]) == 2
-        out, errors = capsys.readouterr()
-        assert "replay takes a command for one server, and not auth" in out + errors
-
-
-def test_a_session_in_which_nothing_was_asked(tmp_path: Path, capsys: Capture) -> None:
-    """F-SHOW-8"""
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"transcript": 1}\n')
-    assert main(["replay", str(path)]) == 0
-    assert capsys.readouterr().out == "this session has no calls\n"
-
-
 # audit
 
 
@@ -271,21 +255,6 @@ def test_a_forged_line_is_not_shown_like_the_others(path: str, capsys: Capture) 
         shown = capsys.readouterr()
         assert len(shown.out.splitlines()) == 2
         assert "calls.jsonl:2: not shown: this line is incomplete" in shown.err
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["audit"], "audit needs verify or show"),
-        (["audit", "show", "--head", "x", "y"], "--head is for audit verify"),
-        (["audit", "verify", "no-such-file"], "cannot read 'no-such-file'"),
-        (["tools", "--audit", "/dev/null", *SERVER], "cannot write the audit log"),
-    ],
-)
-def test_mistakes(words: list[str], said: str, capsys: Capture) -> None:
-    """F-AUDIT-1: one line, exit code 2."""
-    assert main(words) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_the_actions_are_completed() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import shlex
 from pathlib import Path
@@ -34,10 +33,9 @@ from mcpclient.cli.render import (
     result_text,
     save_media,
 )
-from mcpclient.cli.screen import Screen
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
-from tests.cli.in_process import Terminal, ask
+from tests.cli.in_process import Terminal
 from tests.support.properties import examples
 
 # Text and tables
@@ -273,56 +271,6 @@ def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
 
 
 # Lists, at the width of a terminal
-
-LONG = "Search all the pages of the archive for words. It takes a while, and may cost money."
-WIDE = "世界の天気を調べる。都市の名前が必要です。"
-TOOL = {
-    "name": "search_everything",
-    "description": LONG,
-    "annotations": {"readOnlyHint": True},
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "query": {"type": "string", "description": "What to look for, " * 5},
-            "limit": {"type": "integer", "minimum": 3},
-            "kind": {"enum": ["page", "file"]},
-            "since": {"type": "string", "format": "date"},
-        },
-        "required": ["query", "limit", "kind"],
-    },
-}
-WEATHER = {"name": "weather", "description": WIDE, "annotations": {"destructiveHint": True}}
-ANSWERS: dict[str, dict[str, object]] = {
-    "tools/list": {"tools": [TOOL, WEATHER]},
-    "resources/list": {"resources": [{"uri": "file:///a", "name": "a", "description": LONG}]},
-    "prompts/list": {"prompts": [{"name": "p", "description": LONG}]},
-}
-WIDTHS = (40, 80, 120)
-
-
-def seen(command: str, *words: str, columns: int) -> list[str]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(columns))
-        screen = Screen(Terminal(), io.StringIO(), {"NO_COLOR": "1"})
-        return ask(command, *words, answers=ANSWERS, screen=screen).text.splitlines()
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-@pytest.mark.parametrize("command", ["tools", "resources", "prompts"])
-def test_no_line_of_a_list_is_wider_than_the_terminal(command: str, columns: int) -> None:
-    """F-SHOW-18: so the terminal breaks no word."""
-    lines = seen(command, columns=columns)
-    assert all(width_of(line) <= columns for line in lines)
-    assert all(word in " ".join(lines).split() for word in ["Search", "all", "the", "pages", "of"])
-
-
-@pytest.mark.parametrize("columns", WIDTHS)
-def test_one_tool_ends_with_a_line_to_run(columns: int) -> None:
-    """F-SHOW-18: its arguments are of the types that the schema has."""
-    lines = seen("tools", "search_everything", columns=columns)
-    assert all(width_of(line) <= columns for line in lines)
-    last = "\n".join(lines[lines.index("") :]).replace("\\\n", " ").split("\n")[-1].split()
-    assert last[:4] == ["mcpclient", "call", "SERVER", "search_everything"]
 
 
 def test_the_line_of_a_tool_runs(capsys: pytest.CaptureFixture[str]) -> None:

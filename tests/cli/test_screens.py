@@ -190,6 +190,17 @@ def sockets() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+# Configurations that are broken, and two files that are not programs.
+FILES = {
+    "comma.json": '{"mcpServers": {"x": {"command": "y",,}}}',
+    "empty.json": "",
+    "list.json": "[1]",
+    "field.json": '{"mcpServers": {"x": {"comand": "y"}}}',
+    "name.json": '{"mcpServers": {"xx": {"command": "y"}}}',
+    "twice.json": '{"mcpServers": {}, "mcpServers": {"git": {"command": "y"}}}',
+}
+PROGRAMS = {"odd": "#!/no/such/interpreter\n", "bare": "no program\n"}
+
 # What is typed; the files are written beforehand by `place`.
 
 SCREENS: dict[str, Sequence[str]] = {
@@ -197,62 +208,115 @@ SCREENS: dict[str, Sequence[str]] = {
     "tools": (
         *("tools demo", "tools empty", "tools long", "tools long --long", "tools demo add"),
         *("tools long search_everything", "tools demo ad", "tools demo add more", "tools gone"),
+        *("tools -- no-such-command", "tools -- ./no/such", "tools -- /", "tools -- 'npx -y x'"),
+        *("tools -- cd x '&&' y", "tools -- A=1 node x.js", "tools -- '$HOME/x'", "tools -- '~/x'"),
+        *("""tools -- '"node"' x.js""", "tools -- @x/server", "tools -- http://h/mcp", "tools --"),
+        *("tools localhost:3/mcp", "tools gone.py", "tools --cwd /no -- true", "tools ftp://h/x"),
+        *("tools --cwd lines -- true", "tools -- ./lines", "tools -- ./odd", "tools -- ./bare"),
+        *("tools nobody", "tools http:///mcp", "tools http://h:99999/mcp", "tools npx -y x"),
+        *("tools demo --jsn", "tools --header 'A: b' -- x", "tools --header A http://h/"),
+        *("tools --env A -- x", "tools --env =x -- x", "tools --env A=b http://h/mcp"),
+        *("tools --cwd / http://h/mcp", "tools --bearer t -- x", "tools --insecure -- x"),
+        *("tools tcp://h:1 --header 'A: b'", "tools --ca-file x -- x", "tools --timeout x -- x"),
+        *("tools --timeout=-5 -- x", "tools --ca-file no.pem https://h/", "tools --audit / -- x"),
+        *("tools demo --protocol-version 1999"),
+        *("tools --trace no/x -- x", "tools http://h/ --bearer ''", "tools http://h/ --bearer ' '"),
+        *(
+            "tools http://h/ --bearer 'Bearer x'",
+            "tools http://h/ --header 'Authorization: Bearer'",
+        ),
+        "tools http://h/ --header 'Authorization: Bearer Bearer x'",
+        *(f"tools --config {name} x" for name in FILES),
+        "tools --config twice.json gitt",
     ),
     "call": (
         *("call demo add a=1 b=2", "call demo echo message='Café'", "call demo fail reason=tired"),
         *("call long search_everything query=a kind=page", "call demo add a=1 b=x"),
-        *("call demo ecko", "call demo add a=1 c=2", "call demo", "call nobody echo"),
+        *("call demo ecko", "call demo add a=1 c=2", "call demo", "call nobody echo", "call"),
+        *("call demo echo x", "call demo echo --pick items[", "call demo nope --unchecked"),
+        *("call long search_everything kind=page", "call uvx --from x y", "call echo -- "),
+        *("call --model no-such-model demo add", 'call --model "\'" demo add', "call demo x://y"),
     ),
-    "tasks": ("tasks long", "tasks demo"),
+    "tasks": ("tasks long", "tasks demo", "tasks empty"),
     "task": ("task long task-1", "task demo task-1"),
     "resources": ("resources demo", "resources empty", "resources long", "resources gone"),
-    "read": ("read demo demo://readme", "read long file:///a", "read demo demo://nothing"),
+    "read": ("read demo demo://readme", "read long file:///a", "read demo demo://nothing", "read"),
     "prompts": ("prompts demo", "prompts empty", "prompts long"),
     "prompt": ("prompt demo greet name=Ada", "prompt long p", "prompt demo greet", "prompt demo x"),
-    "complete": ("complete demo greet name A", "complete demo greet"),
+    "complete": ("complete demo greet name A", "complete demo greet", "complete demo haiku mood"),
     "listen": ("listen changing --count 2", "listen gone", "listen demo --count 0"),
     "servers": (
         *("servers", "servers --no-connect", "servers --config nothing.json", "servers --found"),
-        "servers --config no.json",
+        *("servers --config no.json", "servers --config c -- x"),
     ),
     "find": ("find add numbers", "find zebra", "find", "find --limit=0 add"),
     "add": (
         *("add docs https://example.com/mcp", "add docs https://example.com/mcp", "add"),
-        *("add docs", "add docs ftp://x"),
+        *("add docs", "add docs ftp://x", "add a https://h/mcp --env A=b", "add none.mcpb"),
+        *("add a --header 'A: b' -- x", "add none.json"),
     ),
     "remove": ("remove docs", "remove docs", "remove"),
     "approve": (
-        *("approve", "approve --list", "approve nobody", "approve clock@cursor"),
+        *("approve", "approve --list", "approve nobody", "approve clock@cursor", "approve --all"),
+        *("approve clok@cursor", "approve --all demo", "approve --revoke demo"),
         *("approve clock@cursor < n", "tools clock@cursor < n", "approve clock@cursor < y"),
         *("approve --list", "approve clock@cursor", "approve --revoke clock@cursor"),
     ),
-    "check": ("check gone",),
+    "check": ("check gone", "check demo --ignore x", "check demo --call ''", "check demo --call x"),
     "lock": (
         *("lock --check", "lock demo long", "lock --check demo long", "lock", "lock nobody"),
         *("lock --check", "lock --check --file changed.lock"),
     ),
     "doctor": ("doctor demo", "doctor", "doctor gone", "doctor --config nothing.json"),
-    "ping": ("ping demo", "ping gone"),
-    "shell": ("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
+    "ping": ("ping demo", "ping gone", "ping demo x"),
+    "shell": (
+        *("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
+        "shell --model no-such-model demo",
+    ),
     "open": ("open demo --idle=-5", "open --all demo"),
     "sessions": ("sessions", "XDG_RUNTIME_DIR=/run sessions", "sessions --log", "sessions @x"),
     "close": ("close", "close @browser"),
     "record": ("record s.jsonl call demo add a=1 b=2", "record s.jsonl tools demo", "record"),
-    "replay": ("replay s.jsonl", "replay s.jsonl call demo add a=1 b=2", "replay no.jsonl"),
-    "inspect": ("inspect --replay no.jsonl",),
-    "audit": ("audit verify a.log", "audit show a.log", "audit show no.log", "audit"),
-    "auth": ("auth", "auth status https://example.com/mcp", "auth login"),
-    "bridge": ("bridge",),
-    "stubs": ("stubs empty", "stubs gone"),
-    "vendor": ("vendor",),
-    "completion": ("completion fish", "completion"),
+    "replay": (
+        *("replay s.jsonl", "replay s.jsonl call demo add a=1 b=2", "replay no.jsonl"),
+        *("replay s.jsonl auth status", "replay e.jsonl"),
+    ),
+    "inspect": (
+        *("inspect --replay no.jsonl", "inspect --config no.json", "inspect --replay s.jsonl x"),
+        *("inspect nobody", "inspect demo more", "inspect demo -- x"),
+    ),
+    "audit": (
+        *("audit verify a.log", "audit show a.log", "audit show no.log", "audit"),
+        *("audit show --head x a.log", "audit verify no.log"),
+    ),
+    "auth": (
+        *(
+            "auth",
+            "auth status https://example.com/mcp",
+            "auth login",
+            "auth logout",
+            "auth finish",
+        ),
+        *("auth enter http://h/", "auth login http://h/ http://h/", "auth finish http://h/"),
+        *("auth finish http://h/ a b", "auth login 'not a url'", "auth status -- server"),
+    ),
+    "bridge": (
+        *("bridge", "bridge --all --header 'a: b'", "bridge --all -- x", "bridge demo three"),
+        *(
+            "bridge --only nine",
+            "bridge --pins",
+            "bridge --pins one",
+            "bridge --all --name-limit 3",
+        ),
+    ),
+    "stubs": ("stubs empty", "stubs gone", "stubs demo --check", "stubs demo --check -o no.py"),
+    "vendor": ("vendor", "vendor x --with htpp"),
+    "completion": ("completion fish", "completion", "completion ksh", "completion bash zsh"),
     "help": (
-        "help",
-        "help errors",
-        "help errors 4",
-        "help errors PeerError",
-        "help tols",
-        "--help",
+        *("help", "help errors", "help errors 4", "help errors 130", "help errors PeerError"),
+        *("help errors CallTimeout", "help tols", "help autentication", "help errors 99"),
+        *("help errors PearError", "help servers github", "help errors 1 2", "--help"),
+        *("list", "ls URL", "run x", "login", "qqq", "toolz", "--quiet tools"),
     ),
 }
 
@@ -267,6 +331,10 @@ def place(sockets: Path) -> None:
     entries["broken"] = {"command": "no-such-program", "args": ["--a-long-option", "b"]}
     user.write_text(json.dumps({"mcpServers": entries}))
     Path("nothing.json").write_text('{"mcpServers": {}}')
+    for name, text in {**FILES, **PROGRAMS}.items():
+        Path(name).write_text(text)
+        Path(name).chmod(0o755)
+    Path("e.jsonl").write_text('{"transcript": 1}\n')
     Path("lines").write_text('echo message=hi\nexpect text == "hi"\ntools\n')
     Path("wrong").write_text("echo message=hi\necko message=hi\n")
     clock = {"command": "uvx", "args": ["mcp-clock", "--zone", "UTC"], "env": {"ZONE": "UTC " * 9}}

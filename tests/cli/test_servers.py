@@ -223,19 +223,6 @@ def test_a_reason_and_a_cure_are_said_once(capsys: Capture) -> None:
     assert "not connected within 0.2 s" in mute_row
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        (["servers", "--config", "c", "--", "x"], "takes no server command"),
-        (["lock"], "nothing to lock"),
-        (["lock", "a"], "there is no server 'a'"),
-    ],
-)
-def test_words_that_make_no_sense(words: list[str], reason: str, capsys: Capture) -> None:
-    """F-SHOW-2"""
-    assert reason in run(capsys, *words, code=2)[1]
-
-
 def test_tools_are_locked_and_compared(capsys: Capture) -> None:
     """F-MANY-16: exit code 1 and the difference, for CI."""
     add_demo(capsys, "--config", "c.json")

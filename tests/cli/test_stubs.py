@@ -44,10 +44,3 @@ def test_a_target_that_may_hold_a_secret_is_not_written(tmp_path: Path, capsys: 
     assert main(["stubs", "-o", str(file), *DEMO, "--api-key", "s3cret"]) == 0
     assert "TARGET" not in file.read_text()
     assert "pass it" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("words", [["--check"], ["--check", "-o", "no/such/file"]])
-def test_there_is_nothing_to_compare_with(words: list[str], capsys: Capture) -> None:
-    """F-STUB-1"""
-    assert main(["stubs", *words, *DEMO]) == 2
-    assert "-o FILE" in capsys.readouterr().err or "no/such/file" in words

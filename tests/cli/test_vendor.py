@@ -51,15 +51,3 @@ def test_the_parts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """F-VEND-1"""
     assert main(["vendor", "--parts", "--json"]) == 0
     assert list(json.loads(capsys.readouterr().out)["parts"]) == list(PARTS)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [([], "vendor needs the folder"), (["x", "--with", "htpp"], "did you mean 'http'")],
-)
-def test_what_cannot_be_copied_is_told(
-    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """F-VEND-1"""
-    assert main(["vendor", *words]) == 2
-    assert told in capsys.readouterr().err
