@@ -10,7 +10,6 @@ from collections.abc import Awaitable
 from functools import partial
 from typing import IO, Any
 
-from .. import hints
 from ..bridging.bridge import Bridge
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
@@ -21,8 +20,8 @@ from ..manager.naming import is_offered
 from .command import Answer, LocalCommand, Server
 from .connecting import client_options
 from .gateway import CONNECTS_WITHIN, OPTIONS, entry_for_host, gateway, names_many
-from .parsing import name_server, only_server
-from .running import error_text
+from .parsing import only_server
+from .running import advise, error_text
 from .screen import Screen
 
 
@@ -58,7 +57,7 @@ def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
             return Client(server.target, **options_of_both)
 
         def explain(error: McpError) -> str:
-            error.advise(name_server(hints.hint_for(error, hints.SHELL), options, server))
+            advise(error, options, server)
             return error_text(error, stderr_was_shown=True)
 
         def offers(name: object) -> bool:

@@ -40,14 +40,17 @@ CODES: dict[str, tuple[str, str]] = {
     **{code: ("error", meaning) for code, (meaning, _) in FAULTS.items()},
     "tool-name": ("warning", FAULTS["tool-name"][0]),
     "no-connection": ("error", "the server cannot be connected to"),
-    "request-failed": ("error", "a list or a call that failed, and not as a tool's error"),
-    "tool-failed": ("warning", "a call that the tool answered with an error"),
+    "request-failed": ("error", "a list or a call that failed with an error other than a tool's"),
+    "tool-failed": ("warning", "a call for which the tool reported an error"),
     "slow-start": ("warning", "connecting took over 5 seconds"),
-    "left-running": ("warning", "processes that had to be ended by a signal at the end"),
-    "model-schema": ("warning", "a schema of which model APIs refuse or lose a part"),
-    "invisible": ("warning", "characters that people do not see and models do"),
-    "no-description": ("warning", "a tool, an argument, a resource or a prompt not described"),
-    "no-annotations": ("note", "a tool that does not say whether it only reads"),
+    "left-running": ("warning", "processes that did not exit by themselves at the end"),
+    "model-schema": ("warning", "a schema that model APIs reject, or of which they lose a part"),
+    "invisible": ("warning", "characters that models read but people cannot see"),
+    "no-description": (
+        "warning",
+        "a tool, argument, resource or prompt without a description",
+    ),
+    "no-annotations": ("note", "a tool that does not declare whether it is read-only"),
 }
 """The codes of findings, each with its severity and its meaning."""
 

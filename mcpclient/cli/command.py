@@ -117,14 +117,16 @@ def pair(separator: str, option: str) -> Callable[[str], tuple[str, str]]:
     return split
 
 
-def seconds(option: str) -> Callable[[str], float]:
-    """Return the type of an option whose value is a number of seconds."""
-    return _number(option, float, 0, "a number of seconds, 0 or more")
+def seconds(name: str, meaning: str, default: float | None = None) -> Option:
+    """Return an option whose value is a number of seconds."""
+    kind = _number(name, float, 0, "a number of seconds, 0 or more")
+    return option(name, "SECONDS", meaning, type=kind, default=default)
 
 
-def at_least_one(option: str) -> Callable[[str], int]:
-    """Return the type of an option whose value is a number of things."""
-    return _number(option, int, 1, "a number from 1 on")
+def number(name: str, meaning: str, default: int | None = None) -> Option:
+    """Return an option whose value is a number of things."""
+    kind = _number(name, int, 1, "a number from 1 on")
+    return option(name, "NUMBER", meaning, type=kind, default=default)
 
 
 Number = TypeVar("Number", int, float)

@@ -62,7 +62,7 @@ COMMANDS = {
 # The modules that hold several commands, each declared by its name.
 MODULES = {
     **dict.fromkeys(("info", "resources", "read", "prompts"), "features"),
-    **dict.fromkeys(("prompt", "complete", "listen", "ping"), "features"),
+    **dict.fromkeys(("prompt", "complete", "ping"), "features"),
     **dict.fromkeys(("tools", "call", "tasks", "task"), "features"),
     **dict.fromkeys(("servers", "find", "lock"), "servers"),
     **dict.fromkeys(("add", "remove"), "adding"),

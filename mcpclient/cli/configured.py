@@ -6,7 +6,7 @@ import getpass
 import os
 import shlex
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..config.config import Config, ServerConfig
 from ..config.scopes import discover_configs
@@ -147,11 +147,13 @@ def load(
     inputs: InputsOption = None,
     foreign: bool = False,
     otherwise: str | None = None,
+    say: Callable[[str], object] | None = None,
 ) -> Config:
     """Load the configuration; the user is asked about the server ``enabled`` only, on a terminal.
 
     ``foreign``: the user has not named the file, so its servers need approval as well. Raises
     `UsageError` for a named file that does not exist, and ``otherwise`` where there are no servers.
+    ``say`` takes each problem of the files.
     """
     if path is not None:
         try:
@@ -171,6 +173,8 @@ def load(
     config = load_config(path, approvals=approvals, enabled=names, inputs=inputs)
     if otherwise is not None and not config.servers:
         raise none_configured(config, otherwise)
+    for problem in config.problems if say is not None else ():
+        say(str(problem))
     return config
 
 

@@ -161,9 +161,7 @@ async def _examine_all(screen: Screen, options: argparse.Namespace) -> Answer:
     """Check every configured server; disabled or unapproved ones are not started."""
     from .configured import load, server_of, shown_target
 
-    config = load(options.config, otherwise=_NONE)
-    for problem in config.problems:
-        screen.say(str(problem))
+    config = load(options.config, otherwise=_NONE, say=screen.say)
     found = {}
     for name, server in config.servers.items():
         target = shown_target(server)

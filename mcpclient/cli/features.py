@@ -1,4 +1,4 @@
-"""Commands for a server's identity, tools, tasks, resources, prompts, completion, notifications."""
+"""Commands for a server's identity, tools, tasks, resources, prompts and completion."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Awaitable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..client.client import Client
-from ..client.events.callbacks import LOG_LEVELS
 from ..client.requests import connection_of
-from ..errors import ConnectionLost, McpError, NotRecorded, PeerError, UsageError
+from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..framing.invisible import invisible_in
 from ..jsonrpc.messages import ErrorCode
@@ -28,11 +26,10 @@ from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
 from . import arguments
-from .command import Answer, Command, LocalCommand, at_least_one, either, flag, option
+from .command import Answer, Command, either, flag, option
 from .commands import FAILED, PROTOCOL_ERROR
-from .connecting import client_for
-from .layout import MARKS, Style, definitions, fill, listing, one_line, table, width_of
-from .parsing import command_line, find_server
+from .layout import MARKS, Style, definitions, listing, one_line, table, width_of
+from .parsing import command_line
 from .render import contents, result_text, save_media
 from .screen import Screen
 
@@ -429,94 +426,3 @@ async def _run_complete(client: Client, screen: Screen, options: argparse.Namesp
     completion = await client.complete(reference, argument, value, context=options.arguments)
     text = "\n".join(one_line(suggestion) for suggestion in completion.values)
     return Answer({"completion": completion.raw}, text)
-
-
-def line_of(method: str, params: Mapping[str, Any]) -> str:
-    """Return a notification on one line, escaped."""
-    short = method[len("notifications/") :] if method.startswith("notifications/") else method
-    if short == "message":
-        said = params.get("data")
-        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
-        source = f" {params['logger']}" if params.get("logger") else ""
-        return escape_line(f"log {params.get('level', '')}{source}: {text}")
-    shown = {key: value for key, value in params.items() if key != "_meta"}
-    return escape_line(f"{short} {json.dumps(shown, ensure_ascii=False) if shown else ''}".rstrip())
-
-
-@LocalCommand(
-    "listen",
-    usage="[OPTION ...] [SERVER] [URI ...] [-- SERVER-COMMAND ...]",
-    options=(
-        option(
-            "--count", "NUMBER", "end after this many notifications", type=at_least_one("--count")
-        ),
-        option("--log-level", None, "lowest level of log messages (info)", choices=[*LOG_LEVELS]),
-    ),
-    takes_server=True,
-    details="Log messages, changes of the lists of tools, prompts and resources, and updates of "
-    "the resources with these URIs: one line each, with --json one JSON object each. Ctrl-C ends "
-    "it.",
-)
-def _listen(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
-    server, uris = find_server(options), options.words
-
-    async def work() -> Answer:
-        # The notifications, and the error that ends them.
-        heard: asyncio.Queue[tuple[str, Mapping[str, Any]] | Exception] = asyncio.Queue()
-
-        def closed(reason: McpError | None) -> None:
-            heard.put_nowait(reason or ConnectionLost("the server closed the connection"))
-
-        async def listen() -> None:
-            try:
-                await _hear_changes(client, uris, options.log_level, screen)
-            except Exception as error:
-                heard.put_nowait(error)
-
-        client = client_for(
-            server,
-            options,
-            screen,
-            on_notification=lambda method, params: heard.put_nowait((method, params)),
-            on_close=closed,
-        )
-        async with client:
-            options.is_connected = True
-            listening = asyncio.ensure_future(listen())
-            try:
-                for number in count(1):
-                    found = await heard.get()
-                    if isinstance(found, Exception):
-                        raise found
-                    method, params = found
-                    raw = {"method": method, "params": params}
-                    columns = screen.style.columns
-                    line = fill(line_of(method, params), columns)
-                    screen.show(json.dumps(raw) if options.json else line)
-                    if options.count is not None and number >= options.count:
-                        break
-            finally:
-                listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
-        return Answer(is_shown=True)
-
-    return work()
-
-
-async def _hear_changes(client: Client, uris: list[str], level: str | None, screen: Screen) -> None:
-    capabilities = client.capabilities
-    if level is not None or "logging" in capabilities:
-        await client.set_log_level(level or "info")
-    tools, prompts, resources = (name in capabilities for name in ("tools", "prompts", "resources"))
-    if not (uris or tools or prompts or resources):
-        return
-    try:
-        async for _ in client.listen(tools=tools, prompts=prompts, resources=resources, uris=uris):
-            pass  # on_notification has shown it already
-    except PeerError as error:
-        if error.code != ErrorCode.METHOD_NOT_FOUND:
-            raise
-    except UsageError:  # a vendored copy without that part
-        raise
-    except McpError as error:
-        screen.say(f"changes are no longer reported: {error}")

@@ -9,11 +9,10 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .. import hints
 from ..client.connection.limits import RequestOptions
 from ..config.config import Config, ServerConfig
 from ..errors import McpError, ServerUnavailable, UsageError
@@ -22,11 +21,11 @@ from ..gateway.gateway import Gateway
 from ..manager.manager import Manager
 from ..manager.pins import Pins
 from ..suggestions import there_is_no
-from .command import Server, flag, option
+from .command import Server, flag, number, option, seconds
 from .configured import load
 from .connecting import with_options
-from .parsing import NEEDED, name_server, spelled
-from .running import error_text
+from .parsing import NEEDED, spelled
+from .running import advise, error_text
 from .screen import Screen
 
 _logger = logger_for("mcpclient.gateway")
@@ -50,20 +49,8 @@ OPTIONS = (
         nargs="?",
         const="mcp.lock",
     ),
-    option(
-        "--wait",
-        "SECONDS",
-        f"longest time that a list waits for servers that start ({_WAIT:g})",
-        type=float,
-        default=_WAIT,
-    ),
-    option(
-        "--name-limit",
-        "NUMBER",
-        f"longest name of a tool ({_NAME_LIMIT})",
-        type=int,
-        default=_NAME_LIMIT,
-    ),
+    seconds("--wait", f"longest time that a list waits for servers that start ({_WAIT:g})", _WAIT),
+    number("--name-limit", f"longest name of a tool ({_NAME_LIMIT})", _NAME_LIMIT),
     flag("--print-config", "print the entry for the configuration of a host, and end"),
 )
 
@@ -113,12 +100,10 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
         )
     names = [*options.words, *filter(None, (options.only or "").split(","))]
 
-    def chosen() -> Config:
-        return _chosen(load(options.config), names, screen, options)
+    def chosen(say: Callable[[str], object] | None = None) -> Config:
+        return _chosen(load(options.config, say=say), names, screen, options)
 
-    config = chosen()
-    for problem in config.problems:
-        screen.say(str(problem))
+    config = chosen(screen.say)
     is_one = not options.all and not options.only and len(names) == 1
     manager = Manager(
         replace(config, load_again=chosen),
@@ -135,7 +120,7 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
         named = argparse.Namespace(**{**vars(options), "named": [name], "words": []})
         if not isinstance(error, McpError):
             return str(error)
-        error.advise(name_server(hints.hint_for(error, hints.SHELL), named, server))
+        advise(error, named, server)
         text = error_text(error, stderr_was_shown=True)
         waits = isinstance(error, ServerUnavailable) and error.status == "needs_approval"
         return f"{text}\nAgree to it with: mcpclient approve {shlex.quote(name)}" if waits else text

@@ -69,7 +69,7 @@ def _inspect(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
             return _write_page(recordings, options.html)
         return _run(inspect(recordings, port=options.port, allow="look"), options, screen)
     if not is_named(options):
-        return _run_all(load(options.config, otherwise=_NONE), options, screen)
+        return _run_all(load(options.config, otherwise=_NONE, say=screen.say), options, screen)
     server = only_server(options)
     if server.config is not None:
         return _run_all(Config({server.config.name: server.config}), options, screen)
@@ -84,8 +84,6 @@ async def _write_page(recordings: Sequence[Recording], path: str) -> Answer:
 
 
 async def _run_all(config: Config, options: argparse.Namespace, screen: Screen) -> Answer:
-    for problem in config.problems:
-        screen.say(str(problem))
     questions = Questions(Board())
     answers = _answers(questions)
     servers = {}

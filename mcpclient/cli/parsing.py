@@ -372,18 +372,8 @@ AUDIT = option("--audit", "FILE", "append a line for each start and each call to
 QUIET = flag("--quiet", "show neither the stderr of servers nor what could be done next")
 
 CONNECTING = (
-    option(
-        "--timeout",
-        "SECONDS",
-        "longest wait for a response or progress (30); 0: no limit",
-        type=seconds("--timeout"),
-    ),
-    option(
-        "--max-timeout",
-        "SECONDS",
-        "longest time of a call (600); 0: no limit",
-        type=seconds("--max-timeout"),
-    ),
+    seconds("--timeout", "longest wait for a response or progress (30); 0: no limit"),
+    seconds("--max-timeout", "longest time of a call (600); 0: no limit"),
     option("--config", "FILE", "look up the server in this file only"),
     HEADER,
     option("--bearer", "TOKEN", "bearer token for the Authorization header"),

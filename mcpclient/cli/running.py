@@ -28,7 +28,7 @@ from ..errors import (
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..net.futures import Termination, cancel_on_ctrl_c
-from .command import Answer, LocalRequest, Request
+from .command import Answer, LocalRequest, Request, Server
 from .commands import (
     CANCELLED,
     NEEDS_AUTH,
@@ -60,12 +60,7 @@ def run(words: list[str]) -> int:
             return asyncio.run(_perform(work, screen, as_json=request.options.json))
     except McpError as error:
         if request is not None:
-            from ..hints import SHELL, hint_for
-
-            hint = hint_for(error, SHELL)
-            if not hint and str(error).startswith(f"{request.options.command} "):
-                hint = f"See how it is used with: mcpclient {request.options.command} --help"
-            error.advise(name_server(hint, request.options, getattr(request, "server", None)))
+            advise(error, request.options, getattr(request, "server", None))
         if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
             text = error_text(error, stderr_was_shown="--quiet" not in words)
             screen.say_safely(shown_error(text, screen.error_style))
@@ -156,6 +151,16 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
     finally:
         logger.removeHandler(lines)
         logger.setLevel(level)
+
+
+def advise(error: McpError, options: argparse.Namespace, server: Server | None) -> None:
+    """Give an error its hint in the words of a shell, with the server that was named."""
+    from ..hints import SHELL, hint_for
+
+    hint = hint_for(error, SHELL)
+    if not hint and str(error).startswith(f"{options.command} "):
+        hint = f"See how it is used with: mcpclient {options.command} --help"
+    error.advise(name_server(hint, options, server))
 
 
 def exit_code(error: McpError, *, connecting: bool = False) -> int:

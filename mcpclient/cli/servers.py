@@ -17,7 +17,7 @@ from ..manager.server import Server
 from ..protocol.tool_search import search_tools
 from ..protocol.types import Prompt, Resource, Tool
 from ..suggestions import there_is_no
-from .command import Answer, LocalCommand, at_least_one, flag, option, seconds
+from .command import Answer, LocalCommand, flag, number, option, seconds
 from .commands import FAILED, USAGE
 from .configured import doctored, load, none_configured, shown_target
 from .connecting import REFUSING
@@ -35,12 +35,7 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     usage="[--config FILE] [--no-connect]",
     options=(
         _CONFIG,
-        option(
-            "--timeout",
-            "SECONDS",
-            "longest time for connecting (30)",
-            type=seconds("--timeout"),
-        ),
+        seconds("--timeout", "longest time for connecting (30)", _CONNECT_SECONDS),
         flag("--no-connect", "only list the configuration; start nothing"),
         flag("--found", "list the servers of other applications, as NAME@application"),
     ),
@@ -52,13 +47,11 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
 async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.found:
         return _list_found(screen)
-    config = load(options.config)
-    for problem in config.problems:
-        screen.say(str(problem))
+    config = load(options.config, say=screen.say)
     if options.no_connect:
         return _answer_servers(config, {}, screen.style, options.config)
-    limit = _CONNECT_SECONDS if options.timeout is None else options.timeout
-    async with screen.status, _manager(config.servers, connect_timeout=limit) as manager:
+    servers = config.servers
+    async with screen.status, _manager(servers, connect_timeout=options.timeout) as manager:
         found = {name: _status(server) for name, server in manager.servers.items()}
     return _answer_servers(config, found, screen.style, options.config)
 
@@ -88,13 +81,7 @@ _FOUND = 10
     usage="[--config FILE] [--limit NUMBER] WORD ...",
     options=(
         _CONFIG,
-        option(
-            "--limit",
-            "NUMBER",
-            f"show at most this many ({_FOUND})",
-            type=at_least_one("--limit"),
-            default=_FOUND,
-        ),
+        number("--limit", f"show at most this many ({_FOUND})", _FOUND),
     ),
     details="The best come first: rare words count more, and words in names more than in prose.",
 )

@@ -22,7 +22,7 @@ from ..sessions.forks import start_helper
 from ..sessions.front import is_session_name
 from ..sessions.host import Host, SessionTransport
 from ..sessions.sockets import Place
-from .command import Answer, LocalCommand, Server, flag, option, seconds
+from .command import Answer, LocalCommand, Server, flag, seconds
 from .configured import doctored, load
 from .connecting import client_for
 from .layout import table
@@ -47,13 +47,7 @@ _WARMED = (
     "open",
     usage="[OPTION ...] [NAME] [SERVER | -- SERVER-COMMAND ...]",
     options=(
-        option(
-            "--idle",
-            "SECONDS",
-            "longest pause (1800); 0: no limit",
-            type=seconds("--idle"),
-            default=_IDLE,
-        ),
+        seconds("--idle", "longest pause (1800); 0: no limit", _IDLE),
         flag("--all", "open every configured server, each as a session of its own"),
     ),
     takes_server=True,

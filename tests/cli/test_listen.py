@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.features import line_of
+from mcpclient.cli.listen import line_of
 from mcpclient.cli.main import main
 from tests.support.subprocesses import TOP
 

@@ -305,12 +305,11 @@ def _shell(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
         given = dict(server.options)
         name = given.pop("name", None) or short_name(server.target)
         config = server.config or ServerConfig(name, target=server.target, options=given)
-        servers, notes = {config.name: config}, server.notes
+        servers: Mapping[str, ServerConfig] = {config.name: config}
+        for note in server.notes:
+            screen.say(note)
     else:
-        server, loaded = None, load(options.config, otherwise=_NONE)
-        servers, notes = loaded.servers, list(map(str, loaded.problems))
-    for note in notes:
-        screen.say(note)
+        server, servers = None, load(options.config, otherwise=_NONE, say=screen.say).servers
 
     async def run() -> Answer:
         asking = Asking(screen, options.elicit, model=options.model)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 # What each code stands for, and the page of the specification with the rule.
 CODES: dict[str, tuple[str, str]] = {
     "not-json-rpc": ("output that is not a JSON-RPC message", "basic"),
-    "response-id": ("a response to no request, or a second one", "basic#responses"),
+    "response-id": ("a response without a request, or a second response", "basic#responses"),
     "message": ("a notification or request that does not match its schema", "schema"),
     "result": ("a result that does not match its schema", "schema"),
     "structured-content": (
@@ -24,15 +24,15 @@ CODES: dict[str, tuple[str, str]] = {
         "server/tools#output-schema",
     ),
     "undeclared": ("a message that needs a capability the server has not declared", "basic"),
-    "unsupported": ("a question that the client has not declared it answers", "client"),
-    "progress": ("progress for no pending request, or that does not increase", "basic/progress"),
+    "unsupported": ("a request that needs a capability the client has not declared", "client"),
+    "progress": ("progress without a pending request, or that does not increase", "basic/progress"),
     "log-level": (
         "a log message that no request asked for, or below the level that was set",
         "server/utilities/logging",
     ),
     "tool-name": ("a tool name that hosts may reject", "server/tools#tool-names"),
-    "duplicate": ("two entries of a list with one name", "server/tools#tool-names"),
-    "tool-schema": ("a schema of a tool that cannot be used", "server/tools#tool"),
+    "duplicate": ("two entries of a list with the same name", "server/tools#tool-names"),
+    "tool-schema": ("a tool's schema that cannot be used", "server/tools#tool"),
 }
 
 
