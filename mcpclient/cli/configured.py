@@ -173,8 +173,9 @@ def load(
     config = load_config(path, approvals=approvals, enabled=names, inputs=inputs)
     if otherwise is not None and not config.servers:
         raise none_configured(config, otherwise)
-    for problem in config.problems if say is not None else ():
-        say(str(problem))
+    if say is not None:
+        for problem in config.problems:
+            say(str(problem))
     return config
 
 
