@@ -16,12 +16,10 @@ from ..errors import PeerError
 from ..jsonrpc.codec import encode, finite
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import BackgroundTasks, NextChange, cancel_all, resolve
+from .translation import OF_A_RETRY
 
 CARRIERS = frozenset({"tools/call", "prompts/get", "resources/read"})
 """The requests that may be answered with questions."""
-
-# The params that a retry has beside those of its call.
-_OF_A_RETRY = ("requestState", "inputResponses")
 
 # Seconds that a question waits for a call to carry it.
 _CARRIED_WITHIN = 60.0
@@ -84,7 +82,7 @@ class Rounds:
         """
         subject = {"method": method, **params}
         is_retry = False
-        for name in _OF_A_RETRY:
+        for name in OF_A_RETRY:
             is_retry |= subject.pop(name, None) is not None
         subject.pop("_meta", None)
         if is_retry:

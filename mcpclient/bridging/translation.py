@@ -24,7 +24,9 @@ REMOVED = frozenset(
 """The requests that the stateless era does not have."""
 
 _OF_THE_ERA = (VERSION, INFO, CAPABILITIES, LOG_LEVEL)
-_OF_A_RETRY = ("inputResponses", "requestState")
+OF_A_RETRY = ("inputResponses", "requestState")
+"""The params that a retry has beside those of its call."""
+
 _CACHEABLE = ("/list", "/read", "/discover")
 
 Params = Mapping[str, Any]
@@ -71,7 +73,7 @@ class Introduction(NamedTuple):
 
 def for_handshake(params: Params) -> dict[str, Any]:
     """Return the params of a request without what belongs to the stateless era."""
-    plain = {name: value for name, value in params.items() if name not in _OF_A_RETRY}
+    plain = {name: value for name, value in params.items() if name not in OF_A_RETRY}
     meta = {name: value for name, value in plain["_meta"].items() if name not in _OF_THE_ERA}
     return _with_meta(plain, meta)
 

@@ -19,7 +19,7 @@ from ..bridging.relayed import Relayed, renamed
 from ..bridging.translation import REMOVED, completed
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
-from ..client.connection.reconnection import UNDER_WAY, Status
+from ..client.connection.reconnection import UNDER_WAY
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.invisible import with_visible_texts
@@ -138,13 +138,7 @@ class Gateway(HostService):
         self.tasks.start(self._watch())
         await self.manager.open()
         self._take_servers()
-        self._start_deferred()
         self.tasks.start(self._keep_up())
-
-    def _start_deferred(self) -> None:
-        for server in self.manager.servers.values():
-            if server.status is Status.DEFERRED and not server.config.lazy:
-                server.start_deferred()  # its tools are those that are remembered meanwhile
 
     async def _keep_up(self) -> None:
         """Apply the configuration files again when they have changed."""
@@ -157,7 +151,7 @@ class Gateway(HostService):
                 try:
                     await self._reload()
                 except McpError as error:
-                    _logger.warning("the configuration was not read again: %s", error)
+                    _logger.warning("the configuration stays as it was: %s", error)
 
     def _written(self) -> dict[str, object]:
         found: dict[str, object] = {}
@@ -169,16 +163,13 @@ class Gateway(HostService):
 
     async def _reload(self) -> None:
         load = self.manager._fleet.config.load_again
-        if load is None:
-            return
+        assert load is not None, "it has files"
         config = await asyncio.get_running_loop().run_in_executor(None, load)
-        broken = [each for each in config.problems if each.is_error and not each.server]
-        if broken:  # it may be half written
-            _logger.warning("the configuration stays as it was: %s", broken[0])
-            return
+        for problem in config.problems:
+            if problem.is_error and not problem.server:  # it may be half written
+                raise UsageError(str(problem))
         await self.manager.reload(config)
         self._take_servers()
-        self._start_deferred()
         self.changes.changed("tools", "prompts", "resources")
 
     def _prepare(self, name: str, client: Client) -> None:
@@ -190,8 +181,11 @@ class Gateway(HostService):
         return self.upstreams[name]
 
     def _take_servers(self) -> None:
-        """Have an upstream for each server, in the order of the configuration."""
+        """Have an upstream for each server, in the order of the configuration; start them."""
         self.upstreams = {name: self._upstream(name) for name in self.manager.servers}
+        for server in self.manager.servers.values():
+            if not server.config.lazy:
+                server.start_deferred()  # its tools are those that are remembered meanwhile
 
     @property
     def lists_tools(self) -> bool:

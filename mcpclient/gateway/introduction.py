@@ -34,11 +34,8 @@ def _instructions(gateway: Gateway) -> str:
         f"Tools and prompts of several servers, each named SERVER__NAME. Servers: {named}. "
         f"The resource {SERVERS} shows which are connected, and what to do about the others."
     ]
-    for server in gateway.manager.servers.values():
-        if server.instructions.strip():
-            quoted = "\n".join(f"> {line}".rstrip() for line in server.instructions.splitlines())
-            lines.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
-    return "\n\n".join(lines)
+    lines += (each._section for each in gateway.manager.servers.values())
+    return "\n\n".join(filter(None, lines))
 
 
 def status(gateway: Gateway) -> str:

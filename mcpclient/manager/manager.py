@@ -389,13 +389,8 @@ class Manager(Calls):
 
         Every line of a server's is quoted (``> ``), so that none passes for another's heading.
         """
-        sections = []
-        for server in self._servers.values():
-            text = server.instructions.strip()
-            if server.is_connected and text:
-                quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
-                sections.append(f"## {' '.join(server.name.split())}\n\n{quoted}")
-        return "\n\n".join(sections)
+        sections = (each._section for each in self._servers.values() if each.is_connected)
+        return "\n\n".join(filter(None, sections))
 
     def search_tools(self, query: str, *, limit: int = 5) -> list[ManagedTool]:
         """Return the tools that fit a few words best, at most ``limit`` of them."""

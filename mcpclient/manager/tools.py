@@ -269,6 +269,16 @@ class ServerTools(abc.ABC):
         is_refused = is_other and pins is not None and pins.mode == "refuse"
         return "" if is_refused else without_invisible(self._said)
 
+    @property
+    def _section(self) -> str:
+        """The instructions under a heading with its name, "" where it has none.
+
+        Every line is quoted (``> ``), so that none passes for another's heading.
+        """
+        text = self.instructions.strip()
+        quoted = "\n".join(f"> {line}".rstrip() for line in text.splitlines())
+        return quoted and f"## {' '.join(self.name.split())}\n\n{quoted}"
+
     def _stop_listening(self) -> None:
         for task in (self._follower, self._refreshing):
             cancel(task)
