@@ -33,7 +33,7 @@ _DENIED = re.compile(
 # chooses the string, and must not be able to make this take long.
 _AROUND, _MOST = 300, 40
 _READ_ONLY = re.compile(
-    r"(?i:read-only file system|readonly database)|EROFS|\[Errno 30\]"
+    r"(?i:read-only file system|readonly database|database file)|EROFS|\[Errno 30\]"
     r"|\b(?:mkdir|unlink|rename|copyfile|rmdir|symlink|link|chmod|utime|create|write|append|lock)\b"
 )
 # In quotes, or before a colon or bracket: open /a b: permission denied; /a b (Permission denied).
@@ -50,7 +50,7 @@ _NETWORK = re.compile(
     r"|connection (?:error|failed|issue)|network error|error 13 connecting)"
     # Python names a file that is denied, but no address.
     r"|\[Errno 13\] Permission denied(?!: ?b?['\"])|\[Errno -[235]\]"
-    r"|(?:socket|connect|listen|bind)(?:: permission denied| EACCES)"
+    r"|(?:socket|connect|listen|bind)(?:: (?i:permission denied)| EACCES)"
     r"|(?:SocketException|Cannot connect to host)[^\n]{0,200}(?i:permission denied)"
 )
 _UNIX_SOCKET = re.compile(
@@ -59,6 +59,9 @@ _UNIX_SOCKET = re.compile(
 )
 # Of calls such as mount, ptrace or clone with a namespace; of those about files it names one.
 _NOT_PERMITTED = re.compile(r"(?i:operation not permitted)|\bEPERM\b")
+_OWNERSHIP = re.compile(r"\bl?chown\b|\bownership\b")
+# npm names the call and its path on lines of their own.
+_MORE_OF_NPM = re.compile(r"\nnpm (?:ERR!|error) (?=(?:syscall|path) )")
 _SEMAPHORE = re.compile(r"_multiprocessing\.SemLock|sem_open")
 _PRIVATE = re.compile(r"/mcpclient-[0-9a-f]{24}(?:/|\Z)")  # the server's own temporary folder
 
@@ -111,7 +114,8 @@ class Denials:
     def read(self, text: str) -> list[Denial]:
         """Return the denials that ``text`` mentions; remember and report them."""
         self._is_silent = self._is_silent and not text.strip()
-        told = list(dict.fromkeys(self._denials_in(text[-_SEARCHED:])))
+        text = _MORE_OF_NPM.sub(" ", text[-_SEARCHED:])
+        told = list(dict.fromkeys(self._denials_in(text)))
         for denial in told:
             if denial not in self.found:
                 self.found[denial] = None
@@ -199,6 +203,8 @@ class Denials:
         is_elsewhere = not os.path.lexists("/" + path.split("/")[1])  # the path of a URL, perhaps
         if is_elsewhere or _PRIVATE.search(path) or is_below(path, self._writable):
             return None
+        if _OWNERSHIP.search(line):
+            return Denial("", f"changing the owner of {path!a}")
         if path in self._given:
             return Denial(to_grant(path)[0], path, to_grant(path)[1])
         if is_read_only or not os.path.exists(path) or is_below(path, self._readable):

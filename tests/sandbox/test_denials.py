@@ -64,6 +64,13 @@ SAID: Mapping[str, tuple[str, str, str]] = {
     "connect EACCES 192.0.2.1:443 - Local (undefined:undefined)": NETWORK,
     "<urlopen error [Errno 13] Permission denied>": NETWORK,
     "Could not resolve host: example.com": NETWORK,
+    "could not create socket: Permission denied": NETWORK,
+    "npm ERR! code EACCES\nnpm ERR! syscall open\nnpm ERR! path {there}/a\nnpm ERR! errno -13": (
+        *("write", "{there}/a", "{there}"),
+    ),
+    "chown: changing ownership of '{there}/file': Operation not permitted": (
+        *("", "changing the owner of '{there}/file'", ""),
+    ),
     "permission denied while trying to connect to unix:///var/run/docker.sock": (
         *("", "the Unix socket /var/run/docker.sock", ""),
     ),
@@ -96,6 +103,7 @@ def test_what_is_granted_was_not_denied_by_the_sandbox(tmp_path: Path) -> None:
         "EAI_AGAIN",
     ):
         assert denials.read(said) == []
+    assert Denials(Sandbox(), ["server"], {}, "/").read("unable to open database file") == []
     assert denials.read("GET /no-such-folder/x: permission denied") == []
     assert denials.read("EROFS, mkdir '/tmp/mcpclient-0123456789abcdef01234567/x'") == []
 
