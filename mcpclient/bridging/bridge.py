@@ -9,10 +9,11 @@ from typing import Any, Callable
 
 from ..client.client import Client
 from ..client.client_keeper import ClientKeeper
+from ..client.connection.connection import Connection
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import Event, Reconnect, Status
 from ..client.events.around import not_called
-from ..client.requests import connection_of
+from ..client.listed_tools import ListedTools
 from ..errors import McpError, PeerError, ProtocolViolation, ServerUnavailable
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
@@ -73,7 +74,7 @@ class Bridge(HostService, Upstream):
         self._explain = explain
         self._offers = offers
         self._client: Client | None = None
-        self._keeper: ClientKeeper
+        self._keeper: _Keeper
         self._opening = asyncio.Lock()
         self._tools: list[dict[str, Any]] = []
         self._uris: dict[str, asyncio.Task[None] | None] = {}
@@ -119,13 +120,13 @@ class Bridge(HostService, Upstream):
             self.is_opened = True
 
     async def _connected(self, options: Mapping[str, Any]) -> Client:
-        client = self._make_client(**options)
-        connection = connection_of(client)
-        connection.guard = self._guard
-        self.prepare(client)
-        self._keeper = client._keeper = keeper = _Keeper(connection, client._listed, Reconnect())
-        keeper.judge = self._judge
-        return await client.connect()
+        def keeper(connection: Connection, listed: ListedTools) -> ClientKeeper:
+            self._keeper = _Keeper(connection, listed, Reconnect())
+            self._keeper.judge = self._judge
+            return self._keeper
+
+        wiring = self.wiring()._replace(guard=self._guard, keeper=keeper)
+        return await self._make_client(**options, _wiring=wiring).connect()
 
     async def initialized(self) -> Params:
         """Return the result of ``initialize``: the server's own, where it has one."""

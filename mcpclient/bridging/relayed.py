@@ -27,7 +27,8 @@ def plain_session(client: Client, method: str, params: Mapping[str, Any] | None)
     connection = connection_of(client)
     if not connection.is_open or client._is_wrapped or connection.watchers or connection.caps:
         return None
-    if connection.guard is not None and connection.guard(method, params or {}) is not None:
+    guard = connection.options.wiring.guard
+    if guard is not None and guard(method, params or {}) is not None:
         return None
     session = connection.session
     # Calls with headers may need to be repaired.

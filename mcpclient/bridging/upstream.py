@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.client import Client
 from ..client.connection.connection import Connection
+from ..client.connection.options import Wiring
 from ..client.contents import Subscription
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
@@ -59,17 +60,10 @@ class Upstream(Observer, abc.ABC):
         """Whether it speaks the stateless era; it has to be connected."""
         return self.connection.is_stateless
 
-    def prepare(self, client: Client) -> None:
-        """Let a new client of the server pass messages on unchanged, and ask the host."""
-        connection = connection_of(client)
-        connection.decode = decode_verbatim
-        connection.observers.append(self)
-        self.declare(client)
-
-    def declare(self, client: Client) -> None:
-        """Let the next session of the server learn the capabilities of the host."""
-        capabilities, opening = self.host.declared
-        connection_of(client).options.handlers.forward_to(self._ask, capabilities, opening)
+    def wiring(self) -> Wiring:
+        """Return the wiring of a new client, which passes messages on and asks the host."""
+        answers = (self._ask, *self.host.declared)
+        return Wiring(decode=decode_verbatim, observers=(self,), answers=answers)
 
     def hold_server(self) -> None:
         """Stop reading from the server while the host does not read, or go on."""

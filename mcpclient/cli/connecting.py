@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Awaitable
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..client.answers.answerers import Elicitation
 from ..client.client import Client
-from ..client.requests import connection_of
+from ..client.connection.options import Wiring
 from ..errors import UsageError
 from ..framing.uri import parse_url
 from ..net.network_options import Negotiate
@@ -52,10 +52,10 @@ def client_for(
     server: Server, options: argparse.Namespace, screen: Screen, **others: Any
 ) -> Client:
     """Return a client, not yet connected, with the options of `client_options`."""
-    client = Client(server.target, **client_options(server, options, screen, **others))
     if server.config is not None:
-        connection_of(client).decision = server.config.decision
-    return client
+        decision = partial(str, server.config.decision)
+        others["_wiring"] = others.get("_wiring", Wiring())._replace(decision=decision)
+    return Client(server.target, **client_options(server, options, screen, **others))
 
 
 def client_options(

@@ -14,6 +14,8 @@ from datetime import datetime
 from importlib import import_module
 from typing import Any
 
+from ..client.client import Client
+from ..client.connection.options import Wiring
 from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.clocks import seconds_since_epoch
@@ -81,11 +83,13 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
                 with suppress(OSError):  # it has died; commands then run in their own processes
                     lifeline.send(b"%d\n" % group)
 
-        client = client_for(server, options, screen, stderr=heard)
-        host = Host(name, client, token, options.idle)
+        def make_client(wiring: Wiring) -> Client:
+            return client_for(server, options, screen, stderr=heard, _wiring=wiring)
+
+        host = Host(name, make_client, token, options.idle)
         serving = await host.serve(listener)
         try:
-            async with client:
+            async with host.client:
                 if options.json:
                     screen.show_json(_shown(host.state()))
                 else:

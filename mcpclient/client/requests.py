@@ -61,8 +61,6 @@ class Requests:
     Everything may be called in any event loop, and runs in that of the connection.
     """
 
-    _shares_batches: bool = True
-
     def __init__(self, connection: Connection) -> None:
         options = connection.options
         self._connection = connection
@@ -84,12 +82,14 @@ class Requests:
 
                 cached = ClientCache(connection)
         self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
-        self._keeper: ClientKeeper | None = None
-        if options.reconnect is not None:
+        make_keeper = options.wiring.keeper
+        if options.reconnect is not None and make_keeper is None:
             from .client_keeper import ClientKeeper
 
-            self._keeper = ClientKeeper(connection, self._listed, options.reconnect)
-            self._shares_batches = False  # each call waits for its connection, and may be repeated
+            make_keeper = partial(ClientKeeper, policy=options.reconnect)
+        self._keeper: ClientKeeper | None = make_keeper and make_keeper(connection, self._listed)
+        # With one, each call waits for its connection, and may be repeated.
+        self._shares_batches = self._keeper is None
 
     @cached_property
     def _tasks(self) -> TaskCalls:
@@ -380,7 +380,7 @@ class Requests:
 
     async def _permit(self, method: str, uri: str) -> None:
         """Ask the hooks and the guard about a request that is made in another way."""
-        guard, asked = self._connection.guard, {"uri": uri}
+        guard, asked = self._connection.options.wiring.guard, {"uri": uri}
 
         async def agree(*_: object) -> dict[str, Any]:
             return (guard and guard(method, asked)) or {}

@@ -17,7 +17,6 @@ from typing import IO, Any, Callable, Literal
 from ..bridging.host import HostService
 from ..bridging.relayed import Relayed, renamed
 from ..bridging.translation import REMOVED, completed
-from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import UNDER_WAY
 from ..client.events.around import not_called, refusal
@@ -125,7 +124,7 @@ class Gateway(HostService):
             self.declared = {**self.declared[0], **capabilities}, self.declared[1]
         else:
             self.is_opened, self.declared = True, (capabilities, opening)
-            self.manager.serve(self._prepare, info)
+            self.manager.serve(lambda name: self._upstream(name).wiring(), info)
             self._deadline = asyncio.get_running_loop().time() + self._wait
             self._opening = self.tasks.start(self._open_manager())
         await asyncio.shield(self._opening)
@@ -171,9 +170,6 @@ class Gateway(HostService):
         await self.manager.reload(config)
         self._take_servers()
         self.changes.changed("tools", "prompts", "resources")
-
-    def _prepare(self, name: str, client: Client) -> None:
-        self._upstream(name).prepare(client)
 
     def _upstream(self, name: str) -> ManagedUpstream:
         if name not in self.upstreams:

@@ -14,7 +14,7 @@ from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.connection import all_pages
 from ..client.connection.limits import RequestOptions
-from ..client.requests import connection_of
+from ..client.connection.options import Wiring
 from ..errors import ConnectionLost, McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
 from ..jsonrpc.peer import Params
@@ -51,22 +51,18 @@ class ManagedUpstream(Upstream):
         server = self._gateway.manager.servers.get(self.name)
         return server is not None and server.is_connected
 
-    def prepare(self, client: Client) -> None:
-        """Let a new client pass messages on, and expect the server to speak the host's era."""
-        super().prepare(client)
-        connection_of(client).expect(self._gateway.version or LATEST_STATELESS)
-
-    def declare(self, client: Client) -> None:
-        """Let the next session of the server learn the capabilities of the host."""
-        super().declare(client)
+    def wiring(self) -> Wiring:
+        """Return the wiring of a new client; the server is expected to speak the host's era."""
         self._declared = self._gateway.declared[0]
+        return super().wiring()._replace(version=self._gateway.version or LATEST_STATELESS)
 
     def _declare_anew(self) -> None:
         """Open another session of a server that was told less than the host is able to do."""
         is_news = any(name not in self._declared for name in self._gateway.declared[0])
         is_free = len(self._tokens) == 1 and self.rounds.is_idle
         if is_news and is_free and not self.is_stateless:
-            self.declare(self.client)
+            self._declared, opening = self._gateway.declared
+            self.connection.options.handlers.forward_to(self._ask, self._declared, opening)
             self.server.lost(self.client, ConnectionLost("the host is able to do more"))
 
     def offers(self, *path: str) -> bool:

@@ -9,9 +9,8 @@ from dataclasses import InitVar, dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..client.client import Client
 from ..client.connection.option_kinds import CLIENT_OPTIONS, check_options
-from ..client.connection.options import EraMemory
+from ..client.connection.options import EraMemory, Wiring
 from ..client.connection.reconnection import Reconnect
 from ..client.connection.targets import Target, name_targets
 from ..config.config import Config, Problem, ServerConfig
@@ -135,8 +134,8 @@ class Fleet:
         self._adopt(sources if isinstance(sources, Config) else Config())
         self.configs: dict[str, ServerConfig] = configured_servers(sources, self._gate)
         self.servers: dict[str, Server] = {}
-        self.prepare: Callable[[str, Client], None] | None = None
-        """Called with the name and the client of a server before that is connected."""
+        self.wiring_of: Callable[[str], Wiring] = lambda name: Wiring()
+        """Returns the wiring of the client of a server, by its name."""
         is_lazy = self.lazy or any(config.lazy for config in self.configs.values())
         is_remembered = is_lazy or memory_file is not None
         self.memory: Memory | None = Memory(memory_file) if is_remembered else None

@@ -14,7 +14,7 @@ from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.keeper import KeptConnection
 from ..client.connection.limits import RequestOptions
-from ..client.connection.options import EraMemory
+from ..client.connection.options import EraMemory, Wiring
 from ..client.connection.reconnection import NEXT_STEPS, Status
 from ..client.connection.targets import Target, runs_here
 from ..config.config import ServerConfig
@@ -43,8 +43,6 @@ class ManagedClient(Client):
     ``home``: where the manager lives. ``eras``: the memory that its clients share.
     """
 
-    _shares_batches = False  # each call waits for its connection, and may be repeated
-
     def __init__(
         self,
         target: Target,
@@ -52,9 +50,12 @@ class ManagedClient(Client):
         home: LoopBound,
         options: ClientOptions,
         eras: EraMemory,
+        wiring: Wiring,
     ) -> None:
         self._eras = eras
-        super().__init__(target, **options)
+        given: dict[str, Any] = {**options, "_wiring": wiring}
+        super().__init__(target, **given)
+        self._shares_batches = False  # each call waits for its connection, and may be repeated
         self._server = server
         self._home = home
         self._connection.keeper = server

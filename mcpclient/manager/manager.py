@@ -25,6 +25,7 @@ from ..client.connection.option_kinds import (
     object_of,
     one_of,
 )
+from ..client.connection.options import Wiring
 from ..client.connection.reconnection import Reconnect, Status
 from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
@@ -326,16 +327,16 @@ class Manager(Calls):
                 "what it is able to do"
             )
 
-    def serve(self, prepare: Callable[[str, Client], None], client_info: object) -> None:
+    def serve(self, wiring_of: Callable[[str], Wiring], client_info: object) -> None:
         """Let the servers serve another client: for code in this package, before `open`.
 
-        ``prepare`` gets the name and the client of each server before it is connected;
+        ``wiring_of`` returns the wiring of the client of each server, by its name;
         ``client_info``: what that client calls itself, if anything. Opening does not wait then, and
         no server is required. Raises `UsageError` for a manager that is open.
         """
         self.require_closed()
         self._wait, self._required = "none", ()
-        self._fleet.prepare = prepare
+        self._fleet.wiring_of = wiring_of
         if isinstance(client_info, dict):
             self._fleet.options = {**self._fleet.options, "client_info": client_info}
 

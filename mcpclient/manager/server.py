@@ -63,18 +63,18 @@ class Server(ServerTools, Keeper):
             if self.config.state != "ready":
                 raise self.unavailable()
             shared = self._shared
+            is_guarded = shared.pins is not None or self.config.include or self.config.exclude
+            wiring = shared.wiring_of(self.name)
+            wiring = wiring._replace(
+                guard=self._guard if is_guarded else None,
+                decision=lambda: self.config.decision,
+                caps=shared.caps,
+                version=wiring.version or self._upkeep.version,
+            )
             options = options_for(self.config, shared.options)
-            client = ManagedClient(self.config.target, self, shared.home, options, shared.eras)
-            if shared.pins is not None or self.config.include or self.config.exclude:
-                connection_of(client).guard = self._guard
-            connection = connection_of(client)
-            own = connection.caps
-            if own is not None:  # continue the counts of an earlier client
-                connection.caps = shared.caps.setdefault(self.name, own)
-                connection.caps.limits = own.limits
-            connection.expect(self._upkeep.version)
-            if shared.prepare is not None:
-                shared.prepare(self.name, client)
+            client = ManagedClient(
+                self.config.target, self, shared.home, options, shared.eras, wiring
+            )
             self._client = client
         return client
 
@@ -208,9 +208,7 @@ class Server(ServerTools, Keeper):
         return tools
 
     async def _open_client(self) -> Sequence[Mapping[str, Any]]:
-        client = self.client
-        connection_of(client).decision = self.config.decision
-        await client.open()
+        await self.client.open()
         return await self._list()
 
     def _connected(self, made: Sequence[Mapping[str, Any]]) -> None:

@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Callable
 
 from .. import errors
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
+from ..client.connection.options import Wiring
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
 from ..errors import ConnectFailed, McpError, PeerError, UsageError
@@ -59,9 +60,10 @@ class Host(Observer):
     ``over`` is the reason why it has ended, once it has: an error, or None.
     """
 
-    def __init__(self, name: str, client: Client, token: str, idle: float) -> None:
+    def __init__(
+        self, name: str, make_client: Callable[[Wiring], Client], token: str, idle: float
+    ) -> None:
         self.name = name
-        self.client = client
         self.token = token
         self.callers: list[Caller] = []
         self.calls: Iterator[int] = count(1)
@@ -72,10 +74,10 @@ class Host(Observer):
         self._idle = idle
         self._since = timestamp()
         self._timer: asyncio.TimerHandle | None = None
-        connection = connection_of(client)
-        connection.observers.append(self)
-        connection.decode = decode_verbatim
-        connection.options.handlers.forward_to(self._ask_caller, _ANSWERED)
+        answers = (self._ask_caller, _ANSWERED)
+        self.client: Client = make_client(
+            Wiring(decode=decode_verbatim, observers=(self,), answers=answers)
+        )
 
     async def serve(self, listener: socket.socket) -> asyncio.AbstractServer:
         """Start accepting callers; they wait until `opened` is done."""

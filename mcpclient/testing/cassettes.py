@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, get_args
 
 from .. import sync
 from ..client.client import Client
-from ..client.requests import connection_of
+from ..client.connection.options import Wiring
 from ..errors import UsageError
 from ..net.files import change_file, open_regular, write_file
 from ..protocol.types import Tool
@@ -94,6 +94,7 @@ class Cassette:
         if self._recording is None:
             return make(target, **{**options, "trace": self._new_path})
         replay = self._recording.another()
+        options["_wiring"] = Wiring(ask_elsewhere=getattr(replay, "ask", None))
         client = make(replay, **_without(options, _OF_THE_NETWORK))
         if isinstance(replay, Completing):
             own: Client = client.async_client if isinstance(client, sync.Client) else client
@@ -104,7 +105,6 @@ class Cassette:
                 return Client(target, **given)
 
             replay.make_client = make_client
-            connection_of(own).ask_elsewhere = replay.ask
         return client
 
     def assert_all_played(self) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
+from mcpclient.client.connection.options import Wiring
 from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host, SessionTransport
 from mcpclient.sessions.sockets import Place, ask, listen
@@ -74,11 +75,15 @@ async def session(server: Server, **options: Any) -> AsyncIterator[Host]:
     """An open session called ``it``."""
     place = Place.of("it", os.environ)
     listener, token = listen(place)
-    client = Client(InProcessTransport(server.serve))
-    host = Host("it", client, token, options.pop("idle", 0.0))
+
+    def make_client(wiring: Wiring) -> Client:
+        given: dict[str, Any] = {"_wiring": wiring}
+        return Client(InProcessTransport(server.serve), **given)
+
+    host = Host("it", make_client, token, options.pop("idle", 0.0))
     serving = await host.serve(listener)
     try:
-        async with client:
+        async with host.client:
             host.opened.set_result(None)
             yield host
             host.end()

@@ -182,6 +182,7 @@ class CallRecovery:
     ) -> None:
         self._connection = connection
         self._takes_tasks = connection.options.tasks
+        self._wiring = connection.options.wiring
         self._cache = cache
         self.refresh_tools: Callable[[], Awaitable[object]] = refresh_tools
 
@@ -202,7 +203,7 @@ class CallRecovery:
         Raises what `Session.request` does, `HandlerFailed` when input it asks for is not given, and
         `ProtocolViolation` for a result of unknown type and for a server that never stops asking.
         """
-        guard = self._connection.guard
+        guard = self._wiring.guard
         if guard is not None:
             refused = guard(method, params or {})
             if refused is not None:
@@ -374,7 +375,7 @@ class CallRecovery:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):
             raise call.timeout if error.limit == "total" else call.named(error)
-        ask_elsewhere = self._connection.ask_elsewhere
+        ask_elsewhere = self._wiring.ask_elsewhere
         if isinstance(error, NotRecorded) and ask_elsewhere is not None:
             return await ask_elsewhere(call.method, params, call.rest_of(call.options))
         try:

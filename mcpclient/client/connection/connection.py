@@ -18,7 +18,7 @@ from ...errors import (
     safe_repr,
 )
 from ...framing.logs import logger_for
-from ...jsonrpc.codec import decode, weight_of
+from ...jsonrpc.codec import weight_of
 from ...jsonrpc.messages import ErrorCode, response
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
@@ -59,22 +59,21 @@ class Connection(LoopBound):
 
             account = getattr(options.auth, "account", None) or ""
             self.audit = Audit(options.audit, self.name, account=account)
+        wiring = options.wiring
         self.caps: Caps | None = None
         if options.limits is not None:
             from .caps import Caps
 
-            self.caps = Caps(options.limits, self.name)
-        # Why it may start, for the audit log.
-        self.decision: str = ""
+            caps = {} if wiring.caps is None else wiring.caps
+            self.caps = caps.setdefault(self.name, Caps(options.limits, self.name))
+            self.caps.limits = options.limits
+        era = era_of(wiring.version)
+        if era is not None:
+            options.eras.remember(route.key, era)
         self.generation: int = 0
-        self.guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None
-        """Takes method and params of every request; returns a result to use instead of the
-        server's, or None, or raises."""
-        self.ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
-        """Takes method, params and options of a request that a replay does not have."""
         self.keeper: Keeper | None = None
         """Restores the connection after a loss, where that is not left to the next request."""
-        self.observers: list[Observer] = []
+        self.observers: list[Observer] = [*wiring.observers]
         options.handlers.attach(self.name, self.observers)
         self.watchers: list[Watcher] = []
         if options.around:
@@ -85,8 +84,6 @@ class Connection(LoopBound):
             self.observers.append(watcher.session_observer(partial(self.described, "session")))
         # The state while there is no session, and once the caller has closed it.
         self._resting: State = State.UNOPENED
-        self.decode: Callable[[bytes | str], Any] = decode
-        """The decoding of the messages of the server."""
         self._session: Session | None = None
         self._connecting: Session | None = None
         self._opening: asyncio.Lock  # made for the loop it lives in
@@ -123,12 +120,6 @@ class Connection(LoopBound):
         """Whether there may be something to free: it was opened, and not closed since."""
         # In a forked copy of the program, even the sockets are left alone: they are the parent's.
         return self.loop is not None and self._resting is not State.CLOSED and not self.is_inherited
-
-    def expect(self, version: str) -> None:
-        """Expect the server to speak the era of a revision that it agreed on earlier."""
-        era = era_of(version)
-        if era is not None:
-            self.options.eras.remember(self.route.key, era)
 
     def claim_loop(self) -> None:
         """Move to the running loop if the connection is closed, or its own loop has stopped."""
@@ -249,7 +240,8 @@ class Connection(LoopBound):
             await connect(call)
         else:
             is_confined = bool(self.options.sandbox)
-            with self.audit.starting(self.route.shown, self.decision, sandbox=is_confined):
+            decision = self.options.wiring.decision()
+            with self.audit.starting(self.route.shown, decision, sandbox=is_confined):
                 await connect(call)
         return agreed[0]
 
@@ -287,8 +279,8 @@ class Connection(LoopBound):
         transport, tasks = self.route.open(), BackgroundTasks()
         events = EventCallbacks(self.name, self.observers, self.options.events, tasks)
         handlers, recorder = self.options.handlers, self.options.network.recorder
-        session = Session(transport, handlers, events, tasks, recorder)
-        session.decode = self.decode
+        decode = self.options.wiring.decode
+        session = Session(transport, handlers, events, tasks, recorder, decode)
         if self._session is not None:
             session.log_level = self._session.log_level
             # A call may have begun in the earlier session.

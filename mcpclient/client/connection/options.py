@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
+from ...jsonrpc.codec import decode
 from ...net.network_options import Negotiate, NetworkOptions
 from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
@@ -15,7 +16,7 @@ from ...protocol.negotiation import Era, checked_extensions
 from ...transports.base import Transport
 from ...version import __version__
 from ..answers.inbound_requests import Handlers
-from ..events.callbacks import Events, Hooks
+from ..events.callbacks import Events, Hooks, Observer
 from .limits import DEFAULT, Timeouts
 from .option_kinds import CLIENT_OPTIONS, check_options
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ...transports.http_messages import Authorizer, HeaderSource
     from ..events.around import Around
     from ..events.audit import AuditOption
+    from .caps import Caps
     from .client_options import ClientOptions
     from .reconnection import Reconnect
 
@@ -73,10 +75,35 @@ class EraMemory:
 _NOTHING: Mapping[str, Any] = {}
 
 
+class Wiring(NamedTuple):
+    """The functions and objects of this package that a connection uses; frozen, as `Options` are.
+
+    - ``decode``: decodes the messages of the server. ``observers``: see `Observer`.
+    - ``guard``: takes method and params of every request; returns a result to use instead of the
+      server's, or None, or raises.
+    - ``decision``: returns why the server may start, for the audit log.
+    - ``caps``: those of all servers by name, which outlive their connections.
+    - ``ask_elsewhere``: takes method, params and options of a request that a replay does not have.
+    - ``answers``: the arguments of `Handlers.forward_to`.
+    - ``keeper``: makes a `ClientKeeper` of a connection and its tools, in place of ``reconnect``.
+    - ``version``: a revision that the server agreed on earlier, so that its era is expected.
+    """
+
+    decode: Callable[[bytes | str], Any] = decode
+    observers: Sequence[Observer] = ()
+    guard: Callable[[str, Mapping[str, Any]], dict[str, Any] | None] | None = None
+    decision: Callable[[], str] = str
+    caps: dict[str, Caps] | None = None
+    ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
+    answers: tuple[Any, ...] = ()
+    keeper: Callable[..., Any] | None = None
+    version: str = ""
+
+
 class Options(NamedTuple):
     """The options of a connection, see `ClientOptions`, checked and with defaults.
 
-    ``eras``: a memory of servers that connections share.
+    ``eras``: a memory of servers that connections share. ``wiring``: given as ``_wiring``.
     """
 
     timeouts: Timeouts
@@ -115,6 +142,7 @@ class Options(NamedTuple):
     around: tuple[Around, ...] = ()
     hooks: Hooks = Hooks()
     eras: EraMemory = EraMemory()
+    wiring: Wiring = Wiring()
 
     def __repr__(self) -> str:  # it holds secrets
         return object.__repr__(self)
@@ -124,8 +152,9 @@ class Options(NamedTuple):
         cls, given: ClientOptions, environ: Mapping[str, str], eras: EraMemory | None = None
     ) -> Options:
         """Return the checked options of a caller. Raises `UsageError`."""
-        check_options(given, CLIENT_OPTIONS)
         rest: dict[str, Any] = {**given}
+        wiring = rest.pop("_wiring", Wiring())
+        check_options(rest, CLIENT_OPTIONS)
         takes_tasks = bool(rest.get("tasks"))
         proxy, recorder = rest.pop("proxy", None), Recorder(rest.pop("trace", None))
         on_network = {name: rest.pop(name) for name in _NETWORK if name in rest}
@@ -137,18 +166,22 @@ class Options(NamedTuple):
             rest.pop("close_timeout", 5.0),
             environ,
         )
+        handlers = Handlers(*[rest.pop(name, None) for name in _ANSWERS], tasks=takes_tasks)
+        if wiring.answers:
+            handlers.forward_to(*wiring.answers)
         return cls(
             timeouts=timeouts,
             network=network,
             client_info=rest.pop("client_info", None)
             or {"name": "mcpclient", "version": __version__},
-            handlers=Handlers(*[rest.pop(name, None) for name in _ANSWERS], tasks=takes_tasks),
+            handlers=handlers,
             events=Events(*[rest.pop(name, None) for name in _EVENTS]),
             extensions=checked_extensions(rest.pop("extensions", None) or {}),
             stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
             hooks=rest.pop("hooks", None) or Hooks(),
             around=tuple(rest.pop("around", None) or ()),
             eras=EraMemory() if eras is None else eras,
+            wiring=wiring,
             **rest,
         )
 

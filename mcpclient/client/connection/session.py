@@ -69,7 +69,8 @@ class Session:
     """The traffic of one client over one transport.
 
     ``events`` get everything that is not the response to a call; their callbacks, and the
-    answers to the server, run in ``tasks``. ``recorder`` gets the transcript of the traffic.
+    answers to the server, run in ``tasks``. ``recorder`` gets the transcript of the traffic, and
+    ``decode`` decodes the messages of the server.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Session:
         events: EventCallbacks,
         tasks: BackgroundTasks,
         recorder: Recorder | None = None,
+        decode: Callable[[bytes | str], Any] = decode,
     ) -> None:
         self.transport: Transport = transport
         self.log: MessageLog | None = None

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.options import EraMemory
+from mcpclient.client.connection.options import EraMemory, Wiring
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -298,11 +298,10 @@ def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) 
     """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
     eras = EraMemory()
     monkeypatch.setattr("mcpclient.client.client.Client._eras", eras)
-    client = Client("http://127.0.0.1:9/mcp")
-    client._connection.expect("1999-01-01")
-    assert eras.recall(client._connection.route.key) is None
-    client._connection.expect("2025-11-25")
-    assert eras.recall(client._connection.route.key) is Era.HANDSHAKE
+    for version, era in (("1999-01-01", None), ("2025-11-25", Era.HANDSHAKE)):
+        options: dict[str, Any] = {"_wiring": Wiring(version=version)}
+        client = Client("http://127.0.0.1:9/mcp", **options)
+        assert eras.recall(client._connection.route.key) is era
 
 
 # What a server writes about the probe
