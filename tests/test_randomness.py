@@ -125,7 +125,7 @@ def task_id() -> bytes:
 
 
 def mask_key() -> bytes:
-    return WebSocketProtocol().send_text("")[2:6]
+    return WebSocketProtocol().send_text(b"")[2:6]
 
 
 def handshake_key() -> bytes:
@@ -314,7 +314,7 @@ def test_no_two_delays_are_alike(draw: Draw) -> None:
 def test_every_frame_has_a_mask_of_its_own() -> None:
     """RFC 6455 section 5.3: also those of one connection, whatever they carry."""
     protocol = WebSocketProtocol()
-    frames = [protocol.send_text(""), protocol.send_binary(b""), protocol.send_ping()]
+    frames = [protocol.send_text(b""), protocol.send_binary(b""), protocol.send_ping()]
     frames.append(protocol.send_close())
     assert len({frame[2:6] for frame in frames}) == 4
 

@@ -76,14 +76,12 @@ Event = Union[ResponseHead, BodyChunk, ResponseEnd, Fault]
 _NO_TRAILERS = Headers()
 
 
-def encode_request(
-    method: str, target: str, headers: Iterable[tuple[str, str]], body: bytes | None = None
-) -> bytes:
-    """Return the bytes of one request, ``Content-Length`` included when there is a body.
+def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]]) -> bytes:
+    """Return the bytes of one request without a body.
 
     ``target`` is the path with its query, an absolute URL for a proxy, or ``host:port`` for
     CONNECT, already percent-encoded. ``headers`` must include ``Host``. Raises `UsageError` when a
-    part holds characters that HTTP does not allow there, or the headers give the body's length.
+    part holds characters that HTTP does not allow there, or the headers give a body's length.
     """
     if not TOKEN.fullmatch(method):
         raise UsageError(f"{method!r} cannot be an HTTP method")
@@ -94,11 +92,7 @@ def encode_request(
         if name.lower() in _FRAMING_NAMES:
             raise UsageError(f"the HTTP header {name} follows from the body; leave it out")
         parts.append(encode_header(name, value))
-    if body is None:
-        parts.append(b"\r\n")
-    else:
-        parts += (b"Content-Length: %d\r\n\r\n" % len(body), body)
-    return b"".join(parts)
+    return b"".join([*parts, b"\r\n"])
 
 
 class ResponseParser:
@@ -409,10 +403,10 @@ class GatheredResponse:
         self.is_complete: bool = False
         self._longest_body = longest_body
 
-    def feed(self, data: bytes | None) -> ResponseHead | None:
-        """Parse the next bytes, or None at the end; return the head when they complete it."""
+    def feed(self, data: bytes) -> ResponseHead | None:
+        """Parse the next bytes; return the head when they complete it."""
         completed = None
-        for event in self.parser.feed_eof() if data is None else self.parser.feed(data):
+        for event in self.parser.feed(data):
             if isinstance(event, BodyChunk):
                 self.body += event.data[: max(self._longest_body - len(self.body), 0)]
             elif isinstance(event, ResponseHead):

@@ -49,18 +49,13 @@ class WebSocketHandshake:
             ("Sec-WebSocket-Extensions", frames.OFFER),
         ]
 
-    def check_response(self, status: int, headers: Mapping[str, str]) -> DeflateParameters | None:
-        """Check the server's response by RFC 6455 section 4.1; return the agreed compression.
+    def check_response(self, headers: Mapping[str, str]) -> DeflateParameters | None:
+        """Check the headers of a 101 by RFC 6455 section 4.1; return the agreed compression.
 
         ``headers`` is looked up by names in lower case. Raises ValueError, with a reason fit for a
-        user, where the connection is not a WebSocket: with the status 101 the server broke the
-        protocol, with any other it declined. One that names no subprotocol is accepted: the RFC
-        lets it decline the offer and forbids only one that was not offered.
+        user, where the server broke the protocol. One that names no subprotocol is accepted: the
+        RFC lets it decline the offer and forbids only one that was not offered.
         """
-        if status != 101:
-            raise ValueError(
-                f"the server answered HTTP {status} to a WebSocket request instead of 101"
-            )
         if headers.get("upgrade", "").strip().lower() != "websocket":
             raise ValueError("the server's 101 answer does not name the upgrade 'websocket'")
         connection = headers.get("connection", "").lower().split(",")
@@ -100,20 +95,16 @@ class Write(NamedTuple):
 
 
 class Closed(NamedTuple):
-    """The connection has ended; no event follows.
+    """Both sides have sent a close frame; no event follows.
 
-    ``code`` and ``reason`` are those of the server's close frame; ``code`` is 1005 if that frame
-    had none, and 1006 without a close frame. ``clean``: both sides sent one. Unless the stream has
-    ended, it is up to the server to close it; a client waits a moment (RFC 6455 section 7.1.1).
+    ``code`` and ``reason`` are those of the server's; ``code`` is 1005 if that frame had none. It
+    is up to the server to close the stream; a client waits a moment (RFC 6455 section 7.1.1).
     """
 
     code: int
     reason: str
-    clean: bool
 
     def __str__(self) -> str:
-        if not self.clean:
-            return "the connection ended without a WebSocket close frame"
         name = frames.CLOSE_CODES.get(self.code, "private code")
         text = f"the server closed the WebSocket connection with code {self.code} ({name})"
         return f"{text}: {self.reason}" if self.reason else text
@@ -161,16 +152,11 @@ class WebSocketProtocol:
         # The message being read, None between messages.
         self._message: frames.MessageAssembly | None = None
 
-    def send_text(self, text: str | bytes) -> bytes:
-        """Return a text message as bytes to write; ``bytes`` must hold UTF-8.
+    def send_text(self, text: bytes) -> bytes:
+        """Return a text message, given in UTF-8, as bytes to write.
 
-        Raises ConnectionLost once the connection is closing, UsageError for a lone surrogate.
+        Raises ConnectionLost once the connection is closing.
         """
-        if isinstance(text, str):
-            try:
-                text = text.encode()
-            except UnicodeEncodeError:
-                raise UsageError("text with a lone surrogate cannot be sent as UTF-8") from None
         return self._send_message(frames.TEXT, text)
 
     def send_binary(self, data: bytes) -> bytes:
@@ -200,13 +186,6 @@ class WebSocketProtocol:
             except FrameViolation as violation:
                 self._fail(violation, events)
         return events
-
-    def feed_eof(self) -> list[Event]:
-        """Handle the end of the stream: a `Closed`, unless an ending was reported before."""
-        if self.ending is not None:
-            return []
-        self.ending = Closed(1006, "", clean=False)
-        return [self.ending]
 
     # Sending.
 
@@ -326,7 +305,7 @@ class WebSocketProtocol:
             if not self._close_sent:
                 # The answer repeats the code (section 5.5.1); the server knows its own reason.
                 events.append(Write(self._close_frame(code, "")))
-            self.ending = Closed(code, reason, clean=True)
+            self.ending = Closed(code, reason)
             self._message = None
             events.append(self.ending)
 

@@ -37,7 +37,6 @@ CLOSE_CODES = {
     1002: "protocol error",
     1003: "unsupported data",
     1005: "no code given",
-    1006: "closed without a close frame",
     1007: "invalid data",
     1008: "policy violation",
     1009: "message too big",
@@ -47,7 +46,7 @@ CLOSE_CODES = {
     1013: "try again later",
     1014: "bad gateway",
 }
-"""The close codes of the IANA registry by name; 1005 and 1006 are never on the wire."""
+"""The close codes of the IANA registry by name; 1005 is never on the wire."""
 
 # Masking goes block by block: the integers of a block stay in the processor's cache, and a large
 # message needs no second copy of itself. A multiple of the key's four bytes.
@@ -122,7 +121,7 @@ def read_head(data: bytes, position: int) -> tuple[int, int, int] | None:
 
 def is_wire_close_code(code: int) -> bool:
     """Whether a close frame may carry this code: in the registry, or 3000 to 4999."""
-    return 3000 <= code <= 4999 or (code in CLOSE_CODES and code not in (1005, 1006))
+    return 3000 <= code <= 4999 or (code in CLOSE_CODES and code != 1005)
 
 
 def encode_close(code: int, reason: str) -> bytes:

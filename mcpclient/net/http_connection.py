@@ -75,16 +75,21 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         """Wait for the next request, until the connection is too old."""
         self._rests = True
         if self._expiry is None:
-            self._expiry = asyncio.get_running_loop().call_at(self.expires_at, self._expire)
+            at = self.expires_at
+            self._expiry = asyncio.get_running_loop().call_at(at, self._expire, at)
 
     def end_rest(self) -> None:
         """Stay open, for the next request."""
         self._rests = False
 
-    def _expire(self) -> None:
-        """Close a connection that is too old; wait on if it was used since the timer was set."""
+    def _expire(self, at: float) -> None:
+        """Close a connection that is too old; wait on if it was used since the timer was set.
+
+        A loop may run a timer a little before its time, ``at``. The clock would then make it wait
+        again for the same time, and without end where the clock does not move.
+        """
         self._expiry = None
-        if self._rests and self._clock() < self.expires_at:
+        if self._rests and at < self.expires_at:
             self.rest()
         elif self._rests:
             self.abort()

@@ -163,15 +163,16 @@ class HttpTransport(Transport, Generic[PostT]):
         end = math.inf if self.drains_for is None else loop.time() + self.drains_for
         self.draining[post] = end
         if self._draining_timer is None and end < math.inf:  # one for all: nearly all end at once
-            self._draining_timer = loop.call_at(end, self._end_draining, loop)
+            self._draining_timer = loop.call_at(end, self._end_draining, end)
         if len(self.draining) > self.most_draining:
             next(iter(self.draining)).abort()
 
-    def _end_draining(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _end_draining(self, now: float) -> None:
         self._draining_timer = None
         for post, end in list(self.draining.items()):
-            if end > loop.time():
-                self._draining_timer = loop.call_at(end, self._end_draining, loop)
+            if end > now:
+                loop = asyncio.get_running_loop()
+                self._draining_timer = loop.call_at(end, self._end_draining, end)
                 break
             post.abort()
 

@@ -158,7 +158,7 @@ class WebSocketTransport(ConnectedTransport):
                 head = head._replace(request=request.partition(b"\r\n\r\n")[0])
                 raise http_error(head, bytes(response.body), url)
             try:
-                deflate = handshake.check_response(head.status, head.headers)
+                deflate = handshake.check_response(head.headers)
             except ValueError as error:
                 raise ProtocolViolation(f"{url.shown}: {error}") from None
             if note is not None:
@@ -227,9 +227,7 @@ class WebSocketTransport(ConnectedTransport):
         super().writing_resumed()
 
     def stream_ended(self, error: Exception | None) -> None:
-        self._protocol.feed_eof()
-        lost = lost_connection(error, self.url, " without a WebSocket close frame")
-        self.connection_lost(lost)
+        self.connection_lost(lost_connection(error, self.url, " without a WebSocket close frame"))
         self._set_timer(0, None)
 
     # The end

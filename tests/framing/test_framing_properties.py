@@ -190,7 +190,7 @@ def test_websocket_messages(expected: list[Sent], places: list[int]) -> None:
     found = [event for chunk in split(written, places) for event in protocol.feed(chunk)]
     assert [event for event in found if not isinstance(event, Write)] == [
         *[sent.message for sent in expected if not isinstance(sent.message, Ping)],
-        Closed(1000, "", clean=True),
+        Closed(1000, ""),
     ]
     pings = [sent for sent in expected if isinstance(sent.message, Ping)]
     assert sum(isinstance(event, Write) for event in found) == len(pings) + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import select
 from typing import Callable
 
@@ -35,6 +36,24 @@ async def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
         sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert sink.body == b"hello"
         assert server.connections == 2
+
+
+async def test_a_timer_that_runs_a_little_early_closes_an_idle_connection() -> None:
+    """F-WIRE-5: it is not set again for the same time, for as long as the clock stands still."""
+    async with serving(hello) as (server, client):
+        await fetch(client, server.url())
+        (connection,) = client._idle[server.url().origin]
+        clock, asked = asyncio.get_running_loop().time, 0
+
+        def late_clock() -> float:
+            nonlocal asked
+            asked += 1
+            return math.inf if asked > 1000 else clock() - 1e-10
+
+        connection._clock = late_clock
+        await asyncio.sleep(60)
+        assert not client._connections
+        assert asked < 10
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -146,9 +146,6 @@ class RawWebSocket(WebSocketTransport):
     def paused(self) -> bool:
         return self._stream.paused
 
-    def frame_text(self, text: bytes) -> bytes:
-        return self._frame(text)
-
     def frame_binary(self, data: bytes) -> bytes:
         return self._protocol.send_binary(data)
 

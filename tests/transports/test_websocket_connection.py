@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError
 from mcpclient.framing.uri import parse_url
+from mcpclient.protocol.outgoing import Outgoing
 from tests.net.websocket_peer import (
     CLOSE,
     PING,
@@ -56,8 +57,8 @@ def ending(server: Script, **pings: Any) -> McpError:
         async with connected(server, **pings) as (connection, messages):
             error = await messages.error()
             assert connection.ended is error
-            with pytest.raises(ConnectionLost):
-                connection.frame_text(b"{}")
+            with pytest.raises(type(error)):
+                connection.send(Outgoing({}))
             await connection.close()
             assert len(messages.lost) == 1
             return error
