@@ -9,9 +9,8 @@ from urllib.parse import parse_qsl
 
 from ..display import HIDDEN
 from ..errors import AuthError, TokenRequestFailed, UsageError
-from .effects import Flow, Response, StoredItem, number_in, parse_object, read_record, token_from
+from .effects import Response, StoredItem, number_in, parse_object, read_record
 from .options import ApiKey, BearerToken
-from .url_guard import origin_of
 
 # Longer header fields are cut off; no known server sends as much.
 _MAX_FIELD_LENGTH = 16_384
@@ -242,40 +241,12 @@ def _lifetime(value: object) -> float | None:
     return min(number, _MAX_LIFETIME) if number is not None and number > 0 else None
 
 
-class StaticRequest:
-    """The authorization of one request to ``url`` by a `BearerToken` or `ApiKey` for a server."""
-
-    def __init__(self, server_url: str, options: BearerToken | ApiKey, url: str) -> None:
-        self._server_url = server_url
-        self._options = options
-        self._url = url
-        self._sent: dict[str, str] | None = None
-        self._was_repeated = False
-
-    def headers(self, url: str | None = None) -> Flow[dict[str, str]]:
-        """Return the header to send now, to ``url`` after a redirect; none to another origin."""
-        if url is not None:
-            self._url = url
-        if origin_of(self._url) != origin_of(self._server_url):
-            return {}
-        self._sent = yield from self._header()
-        return self._sent
-
-    def recover(self, response: Response) -> Flow[bool]:
-        """Return True once, after a 401, if the user's function returns another token now."""
-        if response.status != 401 or self._was_repeated or self._sent is None:
-            return False
-        self._was_repeated = True
-        return (yield from self._header()) != self._sent
-
-    def _header(self) -> Flow[dict[str, str]]:
-        options = self._options
-        if isinstance(options, BearerToken):
-            return {"Authorization": "Bearer " + _checked((yield from token_from(options.token)))}
-        return {options.header: _checked((yield from token_from(options.key)))}
-
-
-def _checked(value: str) -> str:
+def static_header(options: BearerToken | ApiKey, value: object) -> dict[str, str]:
+    """Return the header for a token or key. Raises `UsageError` for a value that is not one."""
+    if not isinstance(value, str) or not value:
+        raise UsageError("the function for a token must return a string that is not empty")
     if not _VALUE.fullmatch(value):
         raise UsageError("the token or key has characters that a header cannot carry")
-    return value
+    if isinstance(options, BearerToken):
+        return {"Authorization": f"Bearer {value}"}
+    return {options.header: value}

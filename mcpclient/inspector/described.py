@@ -21,7 +21,8 @@ from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
 from ..hints import SHELL, Speech, hint_for
 from ..net.clocks import seconds_since_epoch, steady_seconds
-from ..net.login.authentication import OAuthAuthorizer, forget_variables
+from ..net.login.authentication import OAuthAuthorizer
+from ..net.login.static import forget_variables
 from ..protocol.faults import Fault, lists
 from ..protocol.negotiation import era_of
 from ..recording.redaction import Redactor

@@ -1,37 +1,35 @@
 from __future__ import annotations
 
-from mcpclient.auth.effects import Response
 from mcpclient.auth.options import ApiKey, BearerToken
-from mcpclient.auth.tokens import StaticRequest
-
-from .world import World, call, unauthorized
+from mcpclient.framing.headers import Headers
+from mcpclient.framing.http1 import ResponseHead
+from mcpclient.net.login.authentication import credentials_for
+from mcpclient.net.network_options import NetworkOptions
 
 URL = "https://mcp.example/mcp"
 
 
-def headers(options: BearerToken | ApiKey, url: str = URL) -> dict[str, str]:
-    return World().run(StaticRequest(URL, options, url).headers())
-
-
 def test_tokens_and_keys() -> None:
     """F-AUTH-13: each in its header, from a text or a function, for the server only."""
-    assert headers(BearerToken("t")) == {"Authorization": "Bearer t"}
-    assert headers(BearerToken(lambda: "t2")) == {"Authorization": "Bearer t2"}
-    assert headers(ApiKey("k k")) == {"X-API-Key": "k k"}
-    assert headers(ApiKey("k", header="Authorization")) == {"Authorization": "k"}
-    assert headers(BearerToken("t"), "https://other.example/mcp") == {}
+    for options, header in (
+        (BearerToken("t"), {"Authorization": "Bearer t"}),
+        (ApiKey("k k"), {"X-API-Key": "k k"}),
+        (ApiKey("k", header="Authorization"), {"Authorization": "k"}),
+    ):
+        assert credentials_for(options, URL, NetworkOptions()) == header
+    asked = credentials_for(BearerToken(lambda: "t2"), URL, NetworkOptions())
+    request = asked.request("POST", URL)  # type: ignore[union-attr]
+    assert request.headers() == {"Authorization": "Bearer t2"}
+    assert request.headers("https://other.example/mcp") == {}
 
 
-def test_another_token_is_tried_once() -> None:
+async def test_another_token_is_tried_once() -> None:
     """F-AUTH-13: a function may have a newer one after a 401."""
-    world = World()
     tokens = iter(["old", "new", "new", "newer"])
-    request = StaticRequest(URL, BearerToken(lambda: next(tokens)), URL)
-    sent: list[str] = []
-
-    def answer(got: object) -> Response:
-        sent.append(dict(got)["Authorization"])  # type: ignore[call-overload]
-        return unauthorized("Bearer")
-
-    assert call(world, request, answer).status == 401
-    assert sent == ["Bearer old", "Bearer new"]
+    asked = credentials_for(BearerToken(lambda: next(tokens)), URL, NetworkOptions())
+    request = asked.request("POST", URL)  # type: ignore[union-attr]
+    refusal = ResponseHead(401, "", Headers(), "1.1")
+    assert request.headers() == {"Authorization": "Bearer old"}
+    assert await request.recover(refusal)
+    assert request.headers() == {"Authorization": "Bearer new"}
+    assert not await request.recover(refusal)

@@ -36,7 +36,6 @@ from mcpclient.auth.grants import GrantRequest
 from mcpclient.auth.obtaining import code_challenge
 from mcpclient.auth.options import OAuth, OAuthOptions
 from mcpclient.auth.signing import DpopProver
-from mcpclient.auth.tokens import StaticRequest
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthorizationRequired
 
@@ -327,7 +326,7 @@ class ResourceServerFake:
 
 def call(
     world: World,
-    request: AuthorizedRequest | StaticRequest,
+    request: AuthorizedRequest,
     answer: Callable[[Mapping[str, str]], Response],
 ) -> Response:
     """What the shell does for one HTTP request to the MCP server."""

@@ -8,14 +8,12 @@ sent is finished and its response stored in any case.
 from __future__ import annotations
 
 import asyncio
-import inspect
 import os
 from collections.abc import Awaitable, Iterator, Mapping
-from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from traceback import walk_tb
 from typing import Any, Callable, TypeVar, cast, get_args
 
 from ...auth import effects
@@ -24,7 +22,7 @@ from ...auth.flow import Authorization, AuthorizedRequest
 from ...auth.grants import Grant, account_url, revoke
 from ...auth.obtaining import parse_callback
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
-from ...auth.tokens import StaticRequest
+from ...auth.tokens import static_header
 from ...display import shown_url
 from ...errors import AuthError, AuthorizationRequired, McpError, UsageError
 from ...framing.http1 import ResponseHead
@@ -37,7 +35,8 @@ from ..guarded_fetch import GuardedFetcher
 from ..network_options import NetworkOptions
 from ..recorder import Recorder, TraceTarget
 from .logins import BrowserLogin
-from .storage import FileStore, MemoryStore, NeedsAuthMemory, credentials_path, memory_of
+from .static import StaticAuthorizer, failed, forget_variables
+from .storage import FileStore, NeedsAuthMemory, credentials_path, memory_of
 
 
 def credentials_for(
@@ -49,9 +48,10 @@ def credentials_for(
         given = f"the class {auth.__name__}" if isinstance(auth, type) else type(auth).__name__
         raise UsageError(f"auth is a token as a string, or an object such as OAuth(), not {given}")
     if isinstance(auth, (BearerToken, ApiKey)):
-        if isinstance(auth.token if isinstance(auth, BearerToken) else auth.key, str):
-            return result_at_once(StaticRequest(server_url, auth, server_url).headers())
-        return StaticAuthorizer(server_url, auth)
+        source = auth.token if isinstance(auth, BearerToken) else auth.key
+        if not isinstance(source, str):
+            return StaticAuthorizer(server_url, auth, source)
+        return static_header(auth, source)
     return authorizer_for(auth, server_url, network)
 
 
@@ -194,8 +194,6 @@ class FlowRunner:
             partial(_logger.debug, "authorization of %s: %s", self._shown)
         )
         self._waits = 0
-        # The effects that take no time. A function of the user's does not until it has.
-        self._at_once: tuple[type, ...] = (effects.Now, effects.Ask)
         self._performers: Performers = {
             effects.Ask: lambda effect: effect.function(),
             effects.Authorize: self._authorize,
@@ -216,28 +214,18 @@ class FlowRunner:
         self._performers_under_lock = {**self._performers, effects.Exclusive: self._run_alone}
 
     def begin(self, flow: Flow[T], *, passive: bool = False) -> T | Awaitable[T]:
-        """Return the result of a flow, or its `run` if it has to wait for something.
+        """Return the result of a flow, or its `run` if it asks for more than the time.
 
-        Most requests need not, and a task for each would take a fifth of the time of a call.
+        Most requests do not, and a task for each would take a fifth of the time of a call.
         """
-        effect: object = None
-        answer: object = None
         try:
             effect = next(flow)
-            while isinstance(effect, self._at_once):
-                try:
-                    answer = self._performers[type(effect)](effect)
-                except Exception as error:
-                    answer = _failed(error)
-                if inspect.isawaitable(answer):
-                    self._at_once = (effects.Now,)
-                    effect = effects.Ask(_returning(answer))
-                    break
-                effect = flow.send(answer)
+            while isinstance(effect, effects.Now):
+                effect = flow.send(seconds_since_epoch())
         except StopIteration as stop:
             return cast(T, stop.value)
         except Exception as error:
-            return _failed(error)
+            return failed(error)
         return self.run(flow, passive=passive, effect=effect)
 
     async def run(self, flow: Flow[T], *, passive: bool = False, effect: object = None) -> T:
@@ -410,22 +398,11 @@ class OAuthAuthorizer(FlowRunner):
         return await self.run(self._authorization.stored_grant())
 
 
-class StaticAuthorizer(FlowRunner):
-    """The authorizer of one server by a function that returns a token or key; an `Authorizer`."""
-
-    def __init__(self, server_url: str, options: BearerToken | ApiKey) -> None:
-        super().__init__(server_url, MemoryStore(), GuardedFetcher())
-        self._options = options
-
-    def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
-        return _Request(StaticRequest(self._server_url, self._options, url), self, passive)
-
-
 @dataclass(repr=False, eq=False)
 class _Request:
     """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
 
-    flows: AuthorizedRequest | StaticRequest
+    flows: AuthorizedRequest
     runner: FlowRunner
     passive: bool
 
@@ -439,15 +416,6 @@ class _Request:
 
     async def recover(self, head: ResponseHead) -> bool:
         return not self.passive and await self.runner.run(self.flows.recover(_response(head)))
-
-
-async def _failed(error: Exception) -> Any:
-    forget_variables(error)
-    raise error
-
-
-def _returning(answer: object) -> Callable[[], object]:
-    return lambda: answer
 
 
 def _refuse(effect: object) -> object:
@@ -465,26 +433,3 @@ def result_at_once(flow: Flow[T]) -> T:
 
 def _response(head: ResponseHead) -> Response:
     return Response(head.status, head.headers.pairs(), b"")
-
-
-_PACKAGE = __name__.rpartition(".net.")[0]
-
-
-def forget_variables(error: BaseException) -> None:
-    """Clear the variables of the library's frames that an error, or its cause, came through.
-
-    Services that collect errors send the variables of every frame, and those of a login are tokens,
-    codes and secrets. A traceback still says where; frames that still run keep their variables.
-    """
-    seen: set[int] = set()
-    chain: list[BaseException | None] = [error]
-    while chain:
-        link = chain.pop()
-        if link is None or id(link) in seen:
-            continue
-        seen.add(id(link))
-        chain += (link.__cause__, link.__context__)
-        for frame, _ in walk_tb(link.__traceback__):
-            if str(frame.f_globals.get("__name__")).startswith(f"{_PACKAGE}."):
-                with suppress(RuntimeError):  # it still runs
-                    frame.clear()

@@ -74,7 +74,7 @@ async def test_a_function_that_fails_is_an_error_and_no_endless_wait() -> None:
     def token() -> str:
         raise ValueError("SECRET")
 
-    with pytest.raises(AuthError, match="Ask failed with ValueError") as caught:
+    with pytest.raises(AuthError, match="failed with ValueError") as caught:
         await Client("http://127.0.0.1:9/mcp", auth=BearerToken(token))
     assert "SECRET" not in str(caught.value)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.net.login import authentication
-from mcpclient.net.login.authentication import forget_variables
+from mcpclient.net.login.static import forget_variables
 
 
 def ours(function: Any) -> Any:
