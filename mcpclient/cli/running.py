@@ -27,7 +27,7 @@ from ..errors import (
 )
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
-from ..net.futures import Termination, cancel_on_ctrl_c
+from ..net.process.signals import Termination, cancel_on_ctrl_c
 from .command import Answer, LocalRequest, Request, Server
 from .commands import (
     CANCELLED,

@@ -1,4 +1,4 @@
-"""Futures, tasks, threads and event loops: notifying, locks, cancelling, background, Ctrl-C."""
+"""Futures, tasks, threads and event loops: notifying, locks, cancelling, background."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import contextvars
 import inspect
 import os
-import signal
 import threading
 import time
 from collections.abc import (
@@ -16,9 +15,8 @@ from collections.abc import (
     Collection,
     Coroutine,
     Iterable,
-    Iterator,
 )
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -267,59 +265,6 @@ def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
     call_from_thread(outcome.get_loop(), resolve, outcome, result, failure)
 
 
-def cancel_on_ctrl_c() -> None:
-    """Let Ctrl-C cancel the running task; a second Ctrl-C cancels its cleanup.
-
-    Under `asyncio.run` alone, a second Ctrl-C (before Python 3.11 the first one already) raises
-    KeyboardInterrupt wherever the program happens to be. That remains so on Windows, and outside of
-    the main thread. Closing the loop restores the earlier handler of SIGINT.
-    """
-    task = asyncio.current_task()
-    assert task is not None
-    with suppress(NotImplementedError, RuntimeError, ValueError):
-        asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)
-
-
-@contextmanager
-def ctrl_c_calls(function: Callable[[], None]) -> Iterator[None]:
-    """Let Ctrl-C call a function, within the block, where it can cancel the task otherwise."""
-    loop = asyncio.get_running_loop()
-    try:
-        loop.add_signal_handler(signal.SIGINT, function)
-    except (NotImplementedError, RuntimeError, ValueError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
-        cancel_on_ctrl_c()
-
-
-class Termination:
-    """Lets the first request to end this process (SIGTERM, SIGHUP) cancel the running task.
-
-    Its cleanup, which stops the servers that it has started, runs to its end: some senders signal
-    twice, or a process and its group. A signal that is ignored (nohup) or handled already is left
-    alone. See `cancel_on_ctrl_c` for platforms.
-    """
-
-    requested: bool = False
-
-    def __init__(self) -> None:
-        self._task = asyncio.current_task()
-        for name in ("SIGTERM", "SIGHUP"):
-            number = getattr(signal, name, None)
-            with suppress(NotImplementedError, RuntimeError, ValueError):
-                if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                    asyncio.get_running_loop().add_signal_handler(number, self._received)
-
-    def _received(self) -> None:
-        if not self.requested:
-            self.requested = True
-            cancel(self._task)
-
-
 # Event loops
 
 
@@ -404,26 +349,6 @@ async def run_in(
 def _ended() -> ConnectionLost:
     reason = "the event loop this client was connected in has ended"
     return ConnectionLost(reason, LossKind.LOOP_ENDED)
-
-
-async def run_in_owner_loop(
-    home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
-) -> T:
-    """Await ``function()`` in the event loop ``home``, or here when that one has ended.
-
-    For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
-    called twice when ``home`` ends in between.
-    """
-
-    async def awaited() -> T:
-        return await function()
-
-    try:
-        return await run_in(home, awaited)
-    except ConnectionLost as error:
-        if error.kind is not LossKind.LOOP_ENDED:
-            raise
-    return await function()
 
 
 class LoopEnd:

@@ -16,7 +16,7 @@ import pytest
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
 from mcpclient.errors import LossKind
 from mcpclient.net import futures
-from mcpclient.net.futures import run_in, run_in_owner_loop
+from mcpclient.net.futures import run_in
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.net.process_helpers import until
 from tests.support.clients import spawn
@@ -253,20 +253,3 @@ def test_a_fork_cannot_use_the_client_nor_disturb_it() -> None:
     loop.run_until_complete(use())
     loop.run_until_complete(context.__aexit__(None, None, None))
     loop.close()
-
-
-# Functions of the caller
-
-
-def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
-    """F-AUTH-5: whether before or in the middle of it."""
-    calls: list[asyncio.AbstractEventLoop] = []
-
-    async def where() -> str:
-        calls.append(asyncio.get_running_loop())
-        return "kept"
-
-    ended = asyncio.new_event_loop()
-    ended.close()
-    assert asyncio.run(run_in_owner_loop(ended, where)) == "kept"
-    assert calls[0] is not ended

@@ -15,8 +15,8 @@ from ...client.connection.targets import short_name
 from ...config.config import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
 from ...manager.manager import Manager
-from ...net.futures import ctrl_c_calls
 from ...net.paths import state_folder
+from ...net.process.signals import ctrl_c_calls
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..command import Answer, LocalCommand, flag

@@ -24,13 +24,20 @@ from ...auth.obtaining import parse_callback
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
 from ...auth.tokens import static_header
 from ...display import shown_url
-from ...errors import AuthError, AuthorizationRequired, McpError, UsageError
+from ...errors import (
+    AuthError,
+    AuthorizationRequired,
+    ConnectionLost,
+    LossKind,
+    McpError,
+    UsageError,
+)
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
 from ...framing.uri import http_url, parse_url
 from ...protocol.negotiation import LATEST_HANDSHAKE
 from ..clocks import PausableClocks, seconds_since_epoch
-from ..futures import BackgroundTasks, run_in_owner_loop, run_shielded, settled
+from ..futures import BackgroundTasks, run_in, run_shielded, settled
 from ..guarded_fetch import GuardedFetcher
 from ..network_options import NetworkOptions
 from ..recorder import Recorder, TraceTarget
@@ -348,6 +355,26 @@ class FlowRunner:
     def abort(self) -> None:
         """Give up every login in progress, without waiting."""
         self._tasks.cancel()
+
+
+async def run_in_owner_loop(
+    home: asyncio.AbstractEventLoop, function: Callable[[], Awaitable[T]]
+) -> T:
+    """Await ``function()`` in the event loop ``home``, or here when that one has ended.
+
+    For functions of the caller, whose objects may be bound to the caller's loop. ``function`` is
+    called twice when ``home`` ends in between.
+    """
+
+    async def awaited() -> T:
+        return await function()
+
+    try:
+        return await run_in(home, awaited)
+    except ConnectionLost as error:
+        if error.kind is not LossKind.LOOP_ENDED:
+            raise
+    return await function()
 
 
 class OAuthAuthorizer(FlowRunner):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -17,6 +18,7 @@ from mcpclient.net.login.authentication import (
     authorizer_for,
     log_in,
     log_out,
+    run_in_owner_loop,
 )
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
@@ -89,3 +91,17 @@ async def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
             with pytest.raises(AuthorizationRequired):
                 await log_in(url, auth)
         assert len(user.asked) == 2
+
+
+def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:
+    """F-AUTH-5: whether before or in the middle of it."""
+    calls: list[asyncio.AbstractEventLoop] = []
+
+    async def where() -> str:
+        calls.append(asyncio.get_running_loop())
+        return "kept"
+
+    ended = asyncio.new_event_loop()
+    ended.close()
+    assert asyncio.run(run_in_owner_loop(ended, where)) == "kept"
+    assert calls[0] is not ended

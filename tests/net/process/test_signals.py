@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mcpclient.net.futures import ctrl_c_calls
+from mcpclient.net.process.signals import ctrl_c_calls
 
 pytestmark = pytest.mark.needs_posix
 
