@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from http import HTTPStatus
 from typing import NamedTuple, Union
 
 from ..errors import ConnectionLost, LossKind, ProtocolViolation, UsageError, ViolationKind
@@ -450,5 +449,7 @@ def parse_request_head(head: bytes) -> RequestHead:
 
 def encode_response_head(status: int, headers: Iterable[tuple[str, str]]) -> bytes:
     """Return the status line, the fields and the empty line. Raises `UsageError`."""
+    from http import HTTPStatus
+
     first = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n".encode("ascii")
     return b"".join([first, *(encode_header(*header) for header in headers), b"\r\n"])

@@ -11,25 +11,26 @@ import asyncio
 import copy
 import os
 import socket
+import sys
 from collections import deque
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Callable, NamedTuple, TypeVar
 
 from ..errors import ConnectFailed, ConnectionLost, ConnectKind, LossKind, McpError, UsageError
-from ..framing.der import issuer_of
 from ..framing.uri import Url
 from .cookies import CookieJar
 from .network_options import NetworkOptions
 from .recorder import Recorder
 from .stream import HeldTransport
-from .tls import TlsContexts, explain_tls_error, is_tls_error
 
 if TYPE_CHECKING:
     import ssl
 
+    from ..typing_compat import TypeGuard
     from .proxies import Tunnel
+    from .tls import TlsContexts
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
@@ -54,12 +55,17 @@ class Dialer:
 
     def __init__(self, options: NetworkOptions | None = None) -> None:
         self._options = options or NetworkOptions()
-        self._tls = TlsContexts(self._options)
         self._forwards = self._options.proxy_auth is None  # a login by Negotiate is a connection's
         self.cookies: CookieJar = CookieJar()
         self.reached: str = "nothing"
         """The progress of the last attempt to connect: "nothing", "tcp" or "connected"."""
         self.recorder: Recorder | None = self._options.recorder
+
+    @cached_property
+    def _tls(self) -> TlsContexts:
+        from .tls import TlsContexts
+
+        return TlsContexts(self._options)
 
     async def dial(
         self, url: Url, protocol: Callable[[], P], check: AddressCheck | None = None
@@ -101,6 +107,8 @@ class Dialer:
         A failed handshake does not give the certificate, so a connection of its own reads it. That
         carries nothing else; a proxy on the way is verified as always.
         """
+        from ..framing.der import issuer_of
+
         other = copy.copy(self)
         other._tls = self._tls.unverified()
         with suppress(McpError, asyncio.TimeoutError, TimeoutError):
@@ -211,9 +219,20 @@ class Dialer:
         return connected
 
 
+def _is_tls_error(error: Exception | None) -> TypeGuard[ssl.SSLError]:
+    """Whether an error is one of TLS; the question does not import ``ssl``."""
+    if "ssl" not in sys.modules:
+        return False
+    import ssl
+
+    return isinstance(error, ssl.SSLError)
+
+
 def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     """Return why a connection to ``url`` ended; ``error`` None: the server closed it."""
-    if is_tls_error(error):
+    if _is_tls_error(error):
+        from .tls import explain_tls_error
+
         kind, reason = explain_tls_error(error, url.host, url.port)
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
         return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
@@ -239,7 +258,9 @@ def explain_failure(
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
-    if is_tls_error(error):
+    if _is_tls_error(error):
+        from .tls import explain_tls_error
+
         return explain_tls_error(error, peer.host, peer.port)
     if isinstance(error, ConnectionRefusedError):
         place = f"{peer.host} port {peer.port}" if path is None else f"the socket {path!r}"

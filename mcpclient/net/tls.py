@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-import shlex
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
@@ -19,8 +17,6 @@ from .network_options import ClientCertificate, NetworkOptions
 
 if TYPE_CHECKING:
     import ssl
-
-    from ..typing_compat import TypeGuard
 
 
 class TlsContexts:
@@ -99,6 +95,8 @@ def _context(options: NetworkOptions) -> ssl.SSLContext:
             reason = error.strerror or error
             raised = UsageError(f"ca_file {name!r} holds no certificates to trust: {reason}")
             if _is_der(name):
+                import shlex
+
                 pem = f"{name}.pem"
                 line = shlex.join(["openssl", "x509", "-inform", "der", "-in", name, "-out", pem])
                 raised.advise(f"It is in DER, and PEM is needed: convert it with {line}")
@@ -122,6 +120,8 @@ def authorities_of_macos() -> str:
 
     Blocks while the system's own tool runs. Raises `OSError`, `subprocess.SubprocessError`.
     """
+    import tempfile
+
     found = _security("find-certificate", "-a", "-p", _APPLE)
     for certificate in _security("find-certificate", "-a", "-p", _LOCAL).split(_END)[:-1]:
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
@@ -213,15 +213,6 @@ _NOT_TLS = {
     "HTTP_REQUEST",
     "PACKET_LENGTH_TOO_LONG",
 }
-
-
-def is_tls_error(error: Exception | None) -> TypeGuard[ssl.SSLError]:
-    """Whether an error is one of TLS; the question does not import ``ssl``."""
-    if "ssl" not in sys.modules:
-        return False
-    import ssl
-
-    return isinstance(error, ssl.SSLError)
 
 
 def explain_tls_error(error: ssl.SSLError, host: str, port: int) -> tuple[ConnectKind, str]:

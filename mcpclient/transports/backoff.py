@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import random
 from collections.abc import Iterator
 
 from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
@@ -24,6 +23,8 @@ def delays() -> Iterator[float]:
     The chance in that keeps the clients of a restarted server from reconnecting all at once. Begin
     a new iterator after progress, and only then.
     """
+    import random
+
     for number in range(MAX_TRIES):
         yield 2.0**number * (1 + 0.25 * random.random())
 

@@ -28,14 +28,9 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *(
-                "net.proxies",
-                "net.process.programs",
-                "framing.headers",
-                "framing.socks5",
-                "framing.uri",
-            ),
-            *("protocol.header_parameters", "recording.redaction"),
+            *("net.proxies", "net.process.programs", "net.tls", "protocol.header_parameters"),
+            *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
+            "recording.redaction",
         ),
     ),
     "websocket": Part(
@@ -47,7 +42,7 @@ PARTS: dict[str, Part] = {
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
-        ("net.negotiate", "framing.der"),
+        ("net.negotiate",),
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",

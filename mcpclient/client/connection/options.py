@@ -10,7 +10,6 @@ from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...jsonrpc.codec import decode
 from ...net.network_options import Negotiate, NetworkOptions
-from ...net.process.stopping import StopLadder
 from ...net.recorder import Recorder
 from ...protocol.negotiation import Era, checked_extensions
 from ...transports.base import Transport
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ...auth.options import Authentication
     from ...entries.server_limits import ServerLimits
     from ...net.process.stderr import StderrTarget
+    from ...net.process.stopping import StopLadder
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
     from ...transports.http_messages import Authorizer, HeaderSource
@@ -121,7 +121,7 @@ class Options(NamedTuple):
     inherit_env: str = "safe"
     cwd: str | os.PathLike[str] | None = None
     stderr: StderrTarget = "inherit"
-    stop_ladder: StopLadder = StopLadder()
+    stop_ladder: StopLadder | None = None
     sandbox: Sandbox | Literal["required"] | None = None
     listen_wait: float | None = None
     liveness: float | None = None
@@ -177,7 +177,7 @@ class Options(NamedTuple):
             handlers=handlers,
             events=Events(*[rest.pop(name, None) for name in _EVENTS]),
             extensions=checked_extensions(rest.pop("extensions", None) or {}),
-            stop_ladder=rest.pop("stop_ladder", None) or StopLadder(),
+            stop_ladder=rest.pop("stop_ladder", None),
             hooks=rest.pop("hooks", None) or Hooks(),
             around=tuple(rest.pop("around", None) or ()),
             eras=EraMemory() if eras is None else eras,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 from ...display import shown_command
 from ...errors import UsageError
 from ...net.paths import absolute_path
-from ...net.process.launch import INTERPRETERS
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from .options import Options, Route, refuse
@@ -76,6 +75,8 @@ def destination_of(target: Target) -> str | list[str] | None:
 
 
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
+    from ...net.process.launch import INTERPRETERS
+
     path = os.path.expanduser(os.fspath(text))
     interpreter = INTERPRETERS.get(os.path.splitext(path)[1].lower())
     if interpreter is not None and os.path.exists(path):
