@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from mcpclient.auth.clients import RegisteredClient, authenticate, choose_method, configured_client
+from mcpclient.auth.clients import RegisteredClient, authenticate, configured_client
 from mcpclient.auth.discovery import AuthorizationServer
 from mcpclient.auth.options import ClientCredentials, OAuth
 from mcpclient.auth.signing import Es256Key
@@ -21,18 +21,6 @@ def run(client: RegisteredClient) -> tuple[dict[str, str], dict[str, str]]:
     headers: dict[str, str] = {}
     World().run(authenticate(client, form, headers))
     return dict(form), headers
-
-
-def test_none() -> None:
-    """F-AUTH-6: only the client_id; for a nameless workload nothing."""
-    assert run(RegisteredClient("id", ISSUER)) == ({"client_id": "id"}, {})
-    assert run(RegisteredClient("", ISSUER)) == ({}, {})
-
-
-def test_post() -> None:
-    """F-AUTH-6: the pair in the body."""
-    form, headers = run(RegisteredClient("id", ISSUER, "client_secret_post", "secret"))
-    assert (form, headers) == ({"client_id": "id", "client_secret": "secret"}, {})
 
 
 def test_private_key_jwt() -> None:
@@ -61,11 +49,6 @@ def test_what_cannot_be_done_is_said(method: str) -> None:
         run(RegisteredClient("id", ISSUER, "self_signed_tls", "secret"))
 
 
-def test_a_signer_decides() -> None:
-    """F-AUTH-6: who has a key uses it."""
-    assert choose_method(["none"], has_secret=True, signer=KEY) == "private_key_jwt"
-
-
 def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     """F-AUTH-9: a store holds only the secrets that came from registration."""
     server = AuthorizationServer(ISSUER, f"{ISSUER}/token")
@@ -87,8 +70,3 @@ def test_configured_clients_keep_their_secrets_to_themselves() -> None:
     assert RegisteredClient.from_record(
         RegisteredClient("id", ISSUER).to_record()
     ) == RegisteredClient("id", ISSUER)
-
-
-def test_no_secret_is_shown() -> None:
-    """F-AUTH-12."""
-    assert "hidden" not in repr(RegisteredClient("id", ISSUER, "client_secret_post", "hidden", KEY))

@@ -89,11 +89,6 @@ def test_it_has_to_be_said_who_gets_a_secret(make: object) -> None:
     make(trust_first_issuer=True)
 
 
-def test_a_client_without_a_secret_needs_no_word() -> None:
-    """F-AUTH-2: there is nothing to lose."""
-    assert not OAuth(client_id="public").holds_secret
-
-
 @pytest.mark.parametrize("options", SECRETS.values(), ids=SECRETS.keys())
 def test_a_second_server_does_not_get_the_secret_for_another_issuer(options: OAuthOptions) -> None:
     """F-AUTH-2: bound by credential, whichever server names the issuer; and it can be undone."""
@@ -117,18 +112,6 @@ def test_the_token_of_a_workload_does_not_follow_a_move() -> None:
     with pytest.raises(RegistrationRequired):
         two.call(0, options)
     assert not two.issuers[1].token_requests
-
-
-def test_a_replaced_secret_is_the_same_credential() -> None:
-    """F-AUTH-2: so that a new secret is no new first time."""
-    two = Two()
-    old, new = (
-        ClientCredentials(client_id="c", client_secret=secret, trust_first_issuer=True)
-        for secret in ("old", "new")
-    )
-    assert two.call(0, old) == 200
-    with pytest.raises(RegistrationRequired):
-        two.call(1, new)
 
 
 @pytest.mark.parametrize("listed", [True, False], ids=["listed", "2025-03-26"])

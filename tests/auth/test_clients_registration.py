@@ -63,28 +63,6 @@ def test_the_kind_of_application(redirect: str, application_type: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("supported", "method"),
-    [
-        (None, "none"),
-        (["client_secret_basic", "none"], "none"),
-        (["client_secret_post", "client_secret_basic"], "client_secret_basic"),
-        (["client_secret_post"], "client_secret_post"),
-        (["private_key_jwt"], "none"),
-    ],
-)
-def test_the_method_asked_for(supported: list[str] | None, method: str) -> None:
-    """F-AUTH-6: a public client where it may be one; the user may want another."""
-    fake = AuthorizationServerFake(
-        World(), metadata={"token_endpoint_auth_methods_supported": supported}
-    )
-    identify(fake)
-    assert fake.registrations[0]["token_endpoint_auth_method"] == method
-    fake.world.store.clear()
-    identify(fake, OAuth(token_endpoint_auth_method="client_secret_post"))
-    assert fake.registrations[1]["token_endpoint_auth_method"] == "client_secret_post"
-
-
-@pytest.mark.parametrize(
     ("fields", "method", "secret"),
     [
         ({}, "none", None),

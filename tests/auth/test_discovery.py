@@ -80,14 +80,6 @@ def test_another_issuer_than_the_users_is_refused() -> None:
         find(world, options=OAuth(issuer="https://other.example"))
 
 
-def test_a_listed_issuer_without_metadata_is_an_error() -> None:
-    """F-AUTH-1: the default endpoints are for servers older than resource metadata."""
-    world = World()
-    ResourceServerFake(world, [AuthorizationServerFake(world, metadata_url="")])
-    with pytest.raises(AuthError, match="has no metadata"):
-        find(world)
-
-
 def test_without_resource_metadata_a_configured_issuer_is_asked() -> None:
     """F-AUTH-1: the user knows better than a guess; without its metadata there is no guessing."""
     world = World()

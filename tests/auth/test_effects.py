@@ -6,7 +6,6 @@ from mcpclient.auth.effects import (
     Ask,
     Authorize,
     Callback,
-    Effect,
     Exclusive,
     Fetch,
     Flow,
@@ -58,26 +57,3 @@ def test_no_effect_shows_a_secret(effect: object, shown: str) -> None:
     """F-AUTH-12: effects are what a shell may log."""
     assert repr(effect) == shown
     assert SECRET not in str(effect)
-
-
-def answer(asked: Effect[object] | Flow[object], value: object) -> tuple[object, object]:
-    """The effect that comes out, and what becomes of the answer."""
-    flow = iter(asked)
-    effect = next(flow)
-    with pytest.raises(StopIteration) as stop:
-        flow.send(value)
-    return effect, stop.value.value
-
-
-@pytest.mark.parametrize("stored", [None, 7, "text", ["list"]])
-def test_what_is_no_record_is_none(stored: object) -> None:
-    """F-AUTH-9: a host's store may hold anything."""
-    assert answer(Load("k"), stored) == (Load("k"), None)
-
-
-def test_headers_are_found_in_any_case() -> None:
-    """F-AUTH-1: several fields of one name, in order."""
-    response = Response(401, [("WWW-Authenticate", "a"), ("www-authenticate", "b")], b"")
-    assert response.header_values("Www-Authenticate") == ["a", "b"]
-    assert response.header("WWW-AUTHENTICATE") == "a"
-    assert response.header("x") is None

@@ -23,7 +23,6 @@ from .world import (
     Scene,
     World,
     call,
-    call_server,
     decode_jwt,
     unauthorized,
 )
@@ -224,16 +223,6 @@ def test_configured_credentials_do_not_move_to_another_issuer() -> None:
     assert not evil.token_requests
     scene.world.run(scene.authorization.log_out())
     assert scene.call().status == 200
-
-
-def test_a_secret_in_the_servers_query_is_in_no_key() -> None:
-    """F-AUTH-12: the store's keys are shown in logs."""
-    scene = Scene()
-    authorization = Authorization(scene.server.url + "?api_key=hunter2", OAuth())
-    scene.server.metadata["resource"] = scene.server.url
-    call_server(scene.world, authorization, scene.server)
-    assert "hunter2" not in repr(list(scene.world.store)) + repr(authorization)
-    assert scene.world.run(scene.process().current_grant()) is None
 
 
 @pytest.fixture

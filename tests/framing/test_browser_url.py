@@ -50,12 +50,6 @@ def test_ordinary_urls(url: str) -> None:
     assert browser_host(url)
 
 
-def test_an_ipv4_address_within_an_ipv6_one_has_several_spellings() -> None:
-    """F-API-10: browsers write it in one way, and the versions of Python in two."""
-    for host in ("[::ffff:127.0.0.1]", "[::ffff:7f00:1]"):
-        assert browser_host(f"https://{host}/") == ""
-
-
 @examples(60)
 @given(
     st.text(max_size=30), st.sampled_from(["", "https:", "http://", "https://[", "https://xn--"])

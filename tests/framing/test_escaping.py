@@ -47,10 +47,6 @@ def test_a_line_for_a_log_stays_one_line() -> None:
     assert len(shown.splitlines()) == 1
 
 
-def test_line_ends_of_windows_become_line_feeds() -> None:
-    assert escape("a\r\nb") == "a\nb"
-
-
 @examples(60)
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_control_character_ever_passes(text: str) -> None:

@@ -10,7 +10,6 @@ from mcpclient.errors import ProtocolViolation, UsageError
 from mcpclient.framing.headers import (
     Headers,
     encode_header,
-    merged,
     parse_fields,
 )
 from tests.support.properties import examples
@@ -126,13 +125,3 @@ def test_what_is_written_is_one_line(value: str) -> None:
     except UsageError:
         return
     assert parse_fields(line.decode("latin-1")) == {"name": value.strip(" \t")}
-
-
-def test_fields_are_merged_by_name() -> None:
-    """F-AUTH-13: what is added stands for all of its name, in whatever case; the rest stays."""
-    base = [("authorization", "Basic x"), ("X-A", "1"), ("AUTHORIZATION", "Basic y")]
-    assert merged(base, {"Authorization": "Bearer z"}.items()) == [
-        ("X-A", "1"),
-        ("Authorization", "Bearer z"),
-    ]
-    assert merged(base, []) == base

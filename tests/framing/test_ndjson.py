@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient.framing.ndjson import Line, LineFramer, OversizedLine
-from tests.support.properties import examples
 
-from .chunkings import chunkings, cuts, split
+from .chunkings import chunkings
 
 LIMIT = 20
 
@@ -61,23 +58,3 @@ def test_lines_do_not_depend_on_chunks(name: str) -> None:
     data, expected = CASES[name]
     for pieces in chunkings(data):
         assert frame(pieces) == expected, pieces
-
-
-@given(
-    st.lists(st.sampled_from([b"a", b"\n", b"\r", b"{}", b"\xff", b"0123456789"]), max_size=60),
-    cuts,
-    st.integers(min_value=1, max_value=25),
-)
-@examples(75)
-def test_any_chunking_equals_the_whole(parts: list[bytes], places: list[int], limit: int) -> None:
-    """F-WIRE-3: random bytes in random pieces give what a plain split of the whole gives."""
-    data = b"".join(parts)
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    expected = [
-        line if len(line) <= limit else OversizedLine(line, line[-512:], len(line))
-        for line in lines
-    ]
-    assert frame(split(data, places), limit) == expected
-    assert frame([data], limit) == expected

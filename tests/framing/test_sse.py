@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.sse import (
@@ -181,21 +181,6 @@ streams = st.one_of(st.lists(fragments, max_size=40).map(b"".join), st.binary(ma
 def test_any_bytes_agree_with_the_book(stream: bytes, places: list[int]) -> None:
     """F-WIRE-4: no bytes raise, and the events are those of the algorithm's own words."""
     assert decode(split(stream, places)) == by_the_book(stream)
-
-
-@given(streams, cuts, st.integers(min_value=0, max_value=12))
-@example(b"data: ab\n\ndata: abcd\n\n", [], 3)
-@example("data: \u20ac\u20ac\ndata: \u20ac\n\n".encode(), [9], 12)
-@examples(100)
-def test_any_limit_holds_in_any_chunking(stream: bytes, places: list[int], limit: int) -> None:
-    """F-WIRE-4: what is dropped for its size does not depend on how the stream is cut."""
-    events, last_event_id, retry = decode(split(stream, places), limit)
-    assert (events, last_event_id, retry) == decode([stream], limit)
-    for event in events:
-        if isinstance(event, ServerSentEvent):
-            assert len(event.data.encode("utf-8", "replace")) <= 3 * limit
-        else:
-            assert event == OversizedEvent(limit)
 
 
 # With a limit of 8 bytes of data.

@@ -170,15 +170,6 @@ def test_what_breaks_the_framing_is_a_protocol_error(stream: bytes, reason: str,
     assert protocol.feed(frame(FINAL | TEXT, b"late")) == []
 
 
-@pytest.mark.parametrize(
-    "first", [FINAL | RSV2 | TEXT, FINAL | RSV1 | RSV2 | TEXT, FINAL | RSV1 | PONG]
-)
-def test_compression_allows_no_other_reserved_bit(first: int) -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    assert fault_of(protocol.feed(frame(first))).code == 1002
-
-
 @examples(60)
 @given(chunks=st.lists(st.binary(max_size=40), max_size=10), has_deflate=st.booleans())
 def test_no_bytes_make_it_raise_or_speak_after_the_end(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient.framing.websocket_frames import (
     FrameViolation,
@@ -12,7 +10,6 @@ from mcpclient.framing.websocket_frames import (
     is_wire_close_code,
     read_head,
 )
-from tests.support.properties import examples
 
 
 def masked_one_by_one(payload: bytes, key: bytes) -> bytes:
@@ -34,15 +31,6 @@ def test_masking_is_what_the_rfc_defines_for_any_length(length: int) -> None:
     frame = encode_frame(0x81, payload, key)
     assert frame[-length - 4 : -length] == key
     assert frame[-length:] == masked_one_by_one(payload, key)
-
-
-@examples(50)
-@given(payload=st.binary(max_size=300), key=st.binary(min_size=4, max_size=4))
-def test_masking_twice_gives_the_payload(payload: bytes, key: bytes) -> None:
-    """F-WIRE-6"""
-    frame = encode_frame(0x81, payload, key)
-    masked = frame[len(frame) - len(payload) :]
-    assert masked_one_by_one(masked, key) == payload
 
 
 @pytest.mark.parametrize(

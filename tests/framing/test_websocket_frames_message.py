@@ -6,8 +6,6 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient.framing.websocket_frames import (
     DeflateParameters,
@@ -15,7 +13,6 @@ from mcpclient.framing.websocket_frames import (
     MessageAssembly,
     MessageCodec,
 )
-from tests.support.properties import examples
 
 MEBIBYTE = 1024 * 1024
 
@@ -32,20 +29,6 @@ def compressed(*, is_text: bool, limit: int = MEBIBYTE) -> MessageAssembly:
 def deflate(payload: bytes) -> bytes:
     compressor = zlib.compressobj(wbits=-15)
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
-
-
-@examples(50)
-@given(text=st.text(), sizes=st.lists(st.integers(0, 5), min_size=1))
-def test_text_survives_any_cut(text: str, sizes: list[int]) -> None:
-    """F-WIRE-6: a cut may fall inside a character."""
-    payload = text.encode()
-    assembly = plain(is_text=True)
-    position = 0
-    for size in sizes:
-        assembly.add(memoryview(payload[position : position + size]))
-        position += size
-    assembly.add(memoryview(payload[position:]))
-    assert assembly.finish() == text
 
 
 def test_text_that_ends_inside_a_character_is_bad() -> None:

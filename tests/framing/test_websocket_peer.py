@@ -12,7 +12,6 @@ from mcpclient.framing.websocket import (
     BinaryMessage,
     Closed,
     Event,
-    Fault,
     TextMessage,
     WebSocketHandshake,
     WebSocketProtocol,
@@ -106,23 +105,6 @@ def test_messages_go_both_ways_under_every_agreement(
         peers.received.clear()
 
 
-@pytest.mark.parametrize("deflate", [None, {}])
-def test_fragments_with_pings_between_them(deflate: dict[str, Any] | None) -> None:
-    """F-WIRE-6"""
-    peers = Peers(deflate=deflate)
-    data = TEXT.encode()
-    peers.server.send_text(data[:31], fin=False)
-    peers.server.send_ping(b"1")
-    peers.server.send_continuation(data[31:500], fin=False)
-    peers.server.send_continuation(data[500:], fin=True)
-    frames = peers.deliver()
-    assert received_by(frames) == [("PONG", b"1")]
-    assert peers.received == [TextMessage(TEXT)]
-    frames = peers.deliver(peers.client.send_ping())
-    assert received_by(frames) == [("PING", b"")]
-    assert peers.received[1:] == []
-
-
 def test_the_server_closes() -> None:
     """F-WS-2"""
     peers = Peers(deflate={})
@@ -138,13 +120,3 @@ def test_the_client_closes() -> None:
     peers.deliver(peers.client.send_close())
     assert peers.received == [Closed(1000, "")]
     assert peers.server_saw_close() == (1000, "")
-
-
-def test_a_fault_reaches_the_server_as_a_close_code() -> None:
-    """F-WIRE-6"""
-    peers = Peers(deflate=None)
-    peers.server.send_text(b"\xff")
-    peers.deliver()
-    (fault,) = peers.received
-    assert isinstance(fault, Fault)
-    assert peers.server_saw_close() == (1007, fault.reason)

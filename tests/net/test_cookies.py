@@ -80,21 +80,6 @@ def test_a_cookie_that_is_over_takes_nobodys_place() -> None:
     assert browser.sends().count("=x") == 50
 
 
-def test_a_large_cookie_is_taken() -> None:
-    """F-HTTP-14: RFC 6265 section 6.1: 4096 bytes of name and value at least."""
-    browser = Browser()
-    browser.receives("lb=" + "x" * 4093)
-    assert browser.sends() == "lb=" + "x" * 4093
-
-
-def test_cookies_of_the_caller_go_first_and_win() -> None:
-    """F-HTTP-14: there is one Cookie field, and what the caller says is not changed."""
-    browser = Browser()
-    browser.receives("lb=1", "session=server")
-    assert browser.sends(own="session=mine; x=y") == "session=mine; x=y; lb=1"
-    assert browser.sends("https://b.test", own="x=y") == "x=y"
-
-
 def test_values_are_not_in_a_repr() -> None:
     """F-HTTP-14, F-AUTH-12: a cookie may be as good as a password."""
     browser = Browser()

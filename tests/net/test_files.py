@@ -20,7 +20,6 @@ from mcpclient.net import files
 from mcpclient.net.files import (
     change_file,
     make_private,
-    make_private_folder,
     read_file,
     replace_content,
     save_text,
@@ -200,17 +199,6 @@ def test_a_file_that_others_could_read(tmp_path: Path) -> None:
     path.touch(0o644)
     make_private(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-@posix
-def test_folders_that_are_not_there_yet(tmp_path: Path) -> None:
-    """F-AUTH-9: what exists belongs to whoever made it."""
-    there = tmp_path / "there"
-    there.mkdir(0o755)
-    make_private_folder(there / "a" / "b")
-    make_private_folder(there / "a" / "b")
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (there, there / "a", there / "a" / "b")]
-    assert modes == [0o755, 0o700, 0o700]
 
 
 @posix

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import sys
 import time
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -148,9 +147,3 @@ def refusing_to_create(real: object) -> object:
         return real(path, flags, mode)  # type: ignore[operator, no-any-return]
 
     return opening
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="has its own")
-def test_this_system_locks_files() -> None:
-    """F-AUTH-9"""
-    assert vars(files)["fcntl"] is not None

@@ -21,18 +21,3 @@ async def test_an_escaped_exception_is_logged(caplog: pytest.LogCaptureFixture) 
         await asyncio.wait({BackgroundTasks().start(fails())})
         await asyncio.sleep(0)
     assert "background trouble" in caplog.text
-
-
-@pytest.mark.virtual_time
-async def test_an_owner_may_take_its_failures() -> None:
-    """F-API-20: where whoever waits for a task hears of them."""
-    heard: list[Exception] = []
-
-    async def fails() -> None:
-        raise ValueError("expected trouble")
-
-    tasks = BackgroundTasks(heard.append)
-    tasks.start(fails())
-    await tasks.wait()
-    await asyncio.sleep(0)
-    assert [str(error) for error in heard] == ["expected trouble"]

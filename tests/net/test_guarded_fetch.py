@@ -88,17 +88,6 @@ async def test_a_body_is_read_only_so_far(chunked: bool) -> None:
         assert response.body == b"x" * 101
 
 
-async def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    """F-AUTH-10"""
-
-    async def handler(request: Request, answer: Answer) -> None:
-        answer.raw(b"HTTP/1.0 200 OK\r\n\r\nbody")
-        answer.cut()
-
-    async with HttpServer({"/": handler}) as server:
-        assert (await get(fetch(str(server.url("/"))))).body == b"body"
-
-
 @pytest.mark.parametrize(
     "address",
     ["127.0.0.1", "10.1.2.3", "169.254.169.254", "100.64.0.1", "::1", "::ffff:10.0.0.1", "fc00::1"],

@@ -37,18 +37,6 @@ def refusal(answer: bytes, proxy_credentials: str = "", url: str = "ws://server.
     return asyncio.run(scenario())
 
 
-async def test_a_tunnel_carries_plain_bytes() -> None:
-    """F-HTTP-12: CONNECT names host and port, and then any protocol runs."""
-    proxy = Proxy()
-    async with serve(echo) as server, serve(proxy.handle) as port:
-        await through(f"http://127.0.0.1:{port}", f"ws://server.test:{server}")
-        await through(f"http://127.0.0.1:{port}", f"tcp://[::1]:{server}")
-    assert proxy.requests == [
-        f"CONNECT server.test:{server} HTTP/1.1",
-        f"CONNECT [::1]:{server} HTTP/1.1",
-    ]
-
-
 async def test_credentials_are_sent_to_the_proxy() -> None:
     """F-HTTP-12: those of its URL, and a proxy that wants others says so."""
     proxy = Proxy(credentials="Basic dXNlcjpzZWNyZXQ=")

@@ -89,13 +89,6 @@ def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
     assert [skipped.strip() for skipped in receiver.skipped] == [line.strip()]
 
 
-def test_a_banner_is_quoted_without_its_escapes(caplog: pytest.LogCaptureFixture) -> None:
-    """F-WIRE-3, F-SHOW-3: where no logging is set up, warnings go to a terminal as they are."""
-    with caplog.at_level(logging.WARNING, "mcpclient.transport"):
-        read([b"Hello \x1b[2J\xe2\x80\xae\n"])
-    assert r"Hello \x1b[2J\u202e" in caplog.records[0].getMessage()
-
-
 @pytest.mark.parametrize(
     "dirt",
     [

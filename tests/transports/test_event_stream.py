@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.errors import MessageTooLarge
-from mcpclient.transports.event_stream import EventStream, is_event_stream
+from mcpclient.transports.event_stream import EventStream
 from tests.framing.chunkings import cuts, split
 from tests.support.properties import examples
 
@@ -34,32 +32,6 @@ def stream(request_id: int | None = 7, limit: int = 1000) -> tuple[EventStream, 
     return EventStream(receiver, limit, request_id), receiver
 
 
-@pytest.mark.parametrize(
-    ("content_type", "is_one"),
-    [
-        ("text/event-stream", True),
-        ("Text/Event-Stream; charset=utf-8", True),
-        (" text/event-stream ;x", True),
-        ("application/json", False),
-        ("text/event-streams", False),
-        ("", False),
-    ],
-)
-def test_content_types(content_type: str, is_one: bool) -> None:
-    """F-HTTP-3: JSON or an event stream, whatever its parameters."""
-    assert is_event_stream(content_type) is is_one
-
-
-def test_an_oversized_answer() -> None:
-    """F-WIRE-3: a clear error for that call."""
-    events, receiver = stream(limit=100)
-    events.feed(event("x" * 200))
-    [(error, request_id)] = receiver.rejected
-    assert isinstance(error, MessageTooLarge)
-    assert (error.limit, request_id) == (100, 7)
-    assert events.answered
-
-
 # Resumption
 
 
@@ -70,16 +42,6 @@ def test_an_event_without_an_id_of_its_own_is_no_repetition() -> None:
     events.reconnected()
     events.feed(event(NOTE, id="a") + event(NOTE, id="b") + event(NOTE) + event(ANSWER))
     assert receiver.messages == [NOTE, NOTE, NOTE, ANSWER]
-
-
-def test_an_event_cut_off_is_dropped() -> None:
-    """F-HTTP-5: the next connection begins anew, from the last event that was complete."""
-    events, receiver = stream()
-    events.feed(event(NOTE, id="1") + b'id: 2\ndata: {"jsonrpc"')
-    assert events.last_event_id == "1"
-    events.reconnected()
-    events.feed(event(ANSWER, id="2"))
-    assert receiver.messages == [NOTE, ANSWER]
 
 
 def test_the_servers_wish() -> None:

@@ -23,7 +23,6 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.http_messages import (
     CallerHeaders,
     Refusal,
-    refusal_of,
 )
 
 URL = parse_url("https://h/mcp?token=s3cret")
@@ -102,12 +101,3 @@ def test_sessions_that_expired() -> None:
         assert error.status == 404
     assert type(error_of(400, b"", in_session=True)) is HttpError
     assert type(error_of(404, refusal())) is PeerError
-
-
-def test_no_request_no_peer_error() -> None:
-    """F-HTTP-7: the refusal of a notification answers no request."""
-    assert refusal_of(None, refusal(request_id=None)) is None
-    assert refusal_of(None, refusal()) is None
-    found = refusal_of(None, refusal(-32022, None))
-    assert found is not None
-    assert (found.message, found.data) == ("no", {"a": 1})

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import ConnectionLost
-from mcpclient.framing.uri import parse_url
 from mcpclient.transports.http_transport import HttpTransport
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
@@ -18,15 +17,7 @@ from tests.support.inbox import Inbox
 from tests.support.mcp_http import LegacyEndpoint, StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
-URL = parse_url("http://user:s3cret@h.example/mcp?key=s3cret")
-
 both = pytest.mark.parametrize("kind", [StreamableHttpTransport, LegacySseTransport])
-
-
-@both
-def test_it_is_described_without_secrets(kind: type[HttpTransport[Any]]) -> None:
-    """F-AUTH-12"""
-    assert kind(URL).description == "http://h.example/mcp"
 
 
 @both

@@ -7,12 +7,10 @@ import asyncio
 import pytest
 
 from mcpclient.errors import (
-    ConnectionLost,
-    HttpError,
     MessageTooLarge,
 )
 from tests.contract.transport_contract import ERA, call, post
-from tests.support.http_server import Answer, Request, answer_with, in_turn
+from tests.support.http_server import Answer, Request
 from tests.transports.test_streamable_http import (
     failing,
     opened,
@@ -59,23 +57,6 @@ async def test_nothing_is_read_while_it_is_held() -> None:
 
 
 # Notifications
-
-
-async def test_a_notification_that_is_refused_or_never_taken_is_reported() -> None:
-    """F-HTTP-13: there is no caller whose timeout would end it."""
-
-    async def stall(request: Request, answer: Answer) -> None:
-        await answer.stall()
-
-    async with opened({"POST /mcp": in_turn(answer_with(500), stall)}) as (transport, inbox, _):
-        note = ERA.notification("notifications/initialized", None)
-        await post(transport, note)
-        await post(transport, note)
-        assert asyncio.get_running_loop().time() == 30
-        (_, refused), (request_id, given_up) = inbox.failures
-        assert isinstance(refused, HttpError) and refused.status == 500
-        assert isinstance(given_up, ConnectionLost) and request_id is None
-        assert not transport.posts
 
 
 async def test_an_event_stream_may_answer_a_notification() -> None:

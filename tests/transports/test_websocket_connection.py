@@ -84,17 +84,6 @@ async def test_closing_is_bounded(answers: bool) -> None:
         assert asyncio.get_running_loop().time() == pytest.approx(1.0 if answers else 2.0)
 
 
-async def test_giving_up_on_closing_drops_the_connection() -> None:
-    """F-LIFE-6: cancelling leaves nothing open."""
-    async with connected(hold) as (connection, _):
-        closing = asyncio.ensure_future(connection.close())
-        await asyncio.sleep(0.1)
-        closing.cancel()
-        await asyncio.wait({closing})
-        await connection.close()
-        assert asyncio.get_running_loop().time() < 0.2
-
-
 def test_the_end_without_a_close_frame() -> None:
     """F-WS-2, F-LIFE-7: it is told from an orderly one."""
 

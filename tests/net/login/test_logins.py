@@ -101,15 +101,6 @@ def test_a_browser_comes_back() -> None:
     assert "paste" not in terminal.said[0]
 
 
-def test_a_pasted_address_without_a_browser() -> None:
-    """F-AUTH-8: over SSH."""
-    browser = ScriptedBrowser(works=False)
-    terminal = ScriptedTerminal("http://127.0.0.1:1/callback?code=c&state=s&iss=i")
-    assert log_in(browser, terminal) == Callback("c", "s", "i")
-    assert PAGE in terminal.said[0]
-    assert "paste" in terminal.said[0]
-
-
 def test_what_is_pasted_wrongly_is_asked_for_again() -> None:
     """F-AUTH-8: another login's answer is none to this one."""
     terminal = ScriptedTerminal("", "nonsense", "?code=c&state=other", "?code=c&state=s")

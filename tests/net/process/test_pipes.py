@@ -91,21 +91,6 @@ async def test_a_held_reader_pushes_nothing_until_it_is_released(make: type[Pipe
         reader.hold(is_held=True)
 
 
-@Readers
-async def test_a_closed_reader_calls_nobody(make: type[PipeReader]) -> None:
-    """F-LIFE-5"""
-    async with reading(make) as (reader, pipe, ends):
-        reader.close()
-        reader.close()
-        reader.sweep()
-        if not pipe.reading.closed:
-            pipe.writing.write(b"late")
-        pipe.writing.close()
-        await until(lambda: pipe.reading.closed, "the reader gives the pipe back")
-        await asyncio.sleep(0)
-    assert ends.data == b"" and ends.ended == 0
-
-
 def test_a_read_that_fails_is_the_end() -> None:
     """F-LIFE-7: here, a descriptor that cannot be read at all."""
     reading, writing = os.pipe()

@@ -109,11 +109,6 @@ async def test_a_killed_server_is_reported_with_its_last_words(threads: bool) ->
         assert error.stderr == "about to work\n" == server.stderr_tail
 
 
-def test_all_that_delays_the_report_of_an_end_stays_below_a_second() -> None:
-    """F-LIFE-7: the waits are bounds, reached only if somebody else holds the pipes."""
-    assert process_module._EXIT_GRACE + process_module._PIPE_GRACE < 1
-
-
 @BothPumps
 async def test_everything_written_before_the_exit_arrives(threads: bool) -> None:
     """F-LIFE-7 F-STD-7: all of stdout, then the last 4 KiB of stderr and the exit code."""
