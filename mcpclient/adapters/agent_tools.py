@@ -5,15 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Callable, TypeVar
 
 from ..client.events.around import Call, Proceed, not_called, refusal
 from ..errors import McpError, UsageError
+from ..net.futures import in_slices
 from ..protocol.schema import compile_schema
-from ..protocol.tool_search import search_tools
+from ..protocol.tool_search import ToolIndex
 from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool
 from .definitions import Definition, RawCall, ToolCall, ToolDefinitions, read_calls
 from .limits import Limits, MediaRules
@@ -54,7 +55,6 @@ class AgentTool:
     ) -> None:
         self.tool: Tool = defined.binding.tool
         self._defined = defined
-        self._definitions = ToolDefinitions(bindings={defined.name: defined.binding})
         self._call = call
         self._limits = limits
         self._loop = loop
@@ -96,7 +96,8 @@ class AgentTool:
 
         A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
-        (call,) = read_calls([RawCall("", self.name, arguments)], self._definitions)
+        known = ToolDefinitions(bindings={self.name: self._defined.binding})
+        (call,) = read_calls([RawCall("", self.name, arguments)], known)
         arguments = None  # which a traceback would show
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)
@@ -262,23 +263,30 @@ def resource_tools(
 
 
 def search_tool(
-    definitions: Callable[[], Iterable[Definition]],
+    definitions: Callable[[], Sequence[Definition]],
     servers: Sequence[str],
     described: Callable[[Sequence[Definition]], Iterable[str]],
 ) -> LocalTool:
     """Return the tool ``search_tools``.
 
-    ``definitions``: returns the definitions to search. ``servers``: the names for the description.
-    ``described``: returns the lines that the model gets about those found.
+    ``definitions``: returns the definitions to search, another list when they change. ``servers``:
+    the names for the description. ``described``: returns the lines that the model gets about those
+    found.
     """
+    known: Sequence[Definition] = ()
+    index = ToolIndex()
 
     async def search(arguments: Mapping[str, Any], options: Mapping[str, Any]) -> CallToolResult:
         query = arguments.get("query")
         if not isinstance(query, str):
             return refusal("Give a query: some words about the task of the tool.")
-        known = {definition.binding.tool.name: definition for definition in definitions()}
-        tools = [definition.binding.tool for definition in known.values()]
-        matches = [known[tool.name] for tool in search_tools(query, tools, limit=_FOUND)]
+        nonlocal known, index
+        found = definitions()
+        if found is not known:
+            made = ToolIndex()
+            await in_slices(map(made.add, [each.binding.tool for each in found]))
+            known, index = found, made
+        matches = [known[place] for place in index.search(query, _FOUND)]
         if not matches:
             return text_result("No tool fits. Try other words.")
         return text_result("\n".join(described(matches)))
@@ -386,11 +394,18 @@ class SearchRule:
         self.is_possible: bool = search is not False
         self._decision: bool | None = None
 
-    def applies(self, tools: ToolDefinitions) -> bool:
-        """Whether to search these tools; the first answer for a non-empty list is final."""
-        if self._decision is None:
-            is_much = len(tools.defined) > self._most_tools or tools.tokens > self._most_tokens
-            if not tools.defined:
-                return is_much
+    def deciding(self, tools: ToolDefinitions) -> Generator[None, None, bool]:
+        """Return whether to search these tools, in steps.
+
+        The first answer for a list that is not empty is final.
+        """
+        if self._decision is not None:
+            return self._decision
+        characters = 0
+        for one in tools.written if self._most_tokens < float("inf") else ():
+            yield
+            characters += len(json.dumps(one, ensure_ascii=False))
+        is_much = len(tools.written) > self._most_tools or characters / 4 > self._most_tokens
+        if tools:
             self._decision = is_much
-        return self._decision
+        return is_much

@@ -94,6 +94,7 @@ class _Anthropic(ModelApi):
 
 _API = _Anthropic()
 tools: Final = _API.tools
+convert: Final = _API.convert
 calls: Final = _API.calls
 results: Final = _API.results
 messages: Final = _API.messages

@@ -136,6 +136,7 @@ def _tell_apart(block: dict[str, Any], place: str) -> None:
 
 _API = _Bedrock()
 tools: Final = _API.tools
+convert: Final = _API.convert
 calls: Final = _API.calls
 results: Final = _API.results
 messages: Final = _API.messages

@@ -7,7 +7,7 @@ affect other calls: the call gets a ``problem``, which the model receives as its
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
@@ -16,7 +16,14 @@ from ..framing.invisible import invisible_in, without_invisible
 from ..protocol.types import Tool
 from ..recording.secret_arguments import SecretArguments, marks_secrets
 from ..suggestions import there_is_no
-from .limits import NameRule, estimated_tokens, fit_names, with_strings, without_surrogates
+from .limits import (
+    NameRule,
+    estimated_tokens,
+    fit_names,
+    fitting,
+    with_strings,
+    without_surrogates,
+)
 from .schemas.reduced import plain_root
 from .schemas.rewriting import (
     MAX_INLINED,
@@ -73,8 +80,8 @@ class ToolDefinitions(list[dict[str, Any]]):
     """The ``tools`` of a request to a model API, as that API wants them.
 
     ``problems``: the changes of each tool. ``bindings``: the tool behind each name in the
-    definitions, for reading calls. ``defined``: the tools by the rules of the API, before they are
-    written in its shape. ``tokens``: an estimate of their tokens in each request.
+    definitions, for reading calls. ``defined``: the tools by the rules of the API, and ``written``
+    in its shape, one by one. ``tokens``: an estimate of their tokens in each request.
     """
 
     def __init__(
@@ -82,12 +89,12 @@ class ToolDefinitions(list[dict[str, Any]]):
         definitions: Iterable[dict[str, Any]] = (),
         problems: Iterable[ToolProblem] = (),
         bindings: Mapping[str, Binding] | None = None,
-        defined: Iterable[Definition] = (),
     ) -> None:
         super().__init__(definitions)
         self.problems: list[ToolProblem] = list(problems)
         self.bindings: dict[str, Binding] = dict(bindings or {})
-        self.defined: list[Definition] = list(defined)
+        self.defined: list[Definition] = []
+        self.written: list[dict[str, Any]] = []
 
     @property
     def tokens(self) -> int:
@@ -164,6 +171,13 @@ class Conversions(dict[str, Definition]):
                 self.inlined += sum(1 for _ in every_part(known.schema))
         return known
 
+    def forget_all_but(self, names: Container[str]) -> None:
+        """Forget the conversions of tools that are gone."""
+        for name in [name for name in self if name not in names]:
+            gone = self.pop(name)
+            if gone.is_inlined:
+                self.inlined -= sum(1 for _ in every_part(gone.schema))
+
 
 class KnownTools(list[Tool]):
     """The tools of one conversation for `define`, which converts each of them once.
@@ -172,19 +186,12 @@ class KnownTools(list[Tool]):
     tool, which holds until the server sends another definition.
     """
 
-    def __init__(self, tools: Iterable[Tool] = (), names: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, tools: Iterable[Tool], names: dict[str, str], converted: Conversions
+    ) -> None:
         super().__init__(tools)
-        self.names: dict[str, str] = {} if names is None else names
-        self.converted: Conversions = Conversions()
-
-    def replace(self, tools: Iterable[Tool]) -> None:
-        """Replace the tools, and forget the conversions of those that are gone."""
-        self[:] = tools
-        names = {tool.name for tool in self}
-        for name in self.converted.keys() - names:
-            gone = self.converted.pop(name)
-            if gone.is_inlined:
-                self.converted.inlined -= sum(1 for _ in every_part(gone.schema))
+        self.names = names
+        self.converted = converted
 
 
 def is_for_models(tool: Tool) -> bool:
@@ -198,42 +205,45 @@ def is_for_models(tool: Tool) -> bool:
 
 
 def define(
+    made: ToolDefinitions,
     tools: Iterable[Tool],
     rules: DefinitionRules,
     strict: bool = False,
     inline_refs: bool | None = None,
     defer: Callable[[Tool], bool] | None = None,
-) -> tuple[list[Definition], list[ToolProblem]]:
-    """Return tools by the rules of an API, and the problems of the whole list.
+) -> Iterator[None]:
+    """Add tools by the rules of an API to ``made``, and the problems of the whole list, in steps.
 
     Of tools with one name, only the first is kept; tools that are not for models are left out.
     ``inline_refs``: replace each ``$ref`` with its target; None: if the API needs that.
     """
-    listed = tools if isinstance(tools, KnownTools) else KnownTools(tools)
-    listed.names.update(fit_names((tool.name for tool in listed), rules.names, listed.names))
-    made: dict[str, Definition] = {}
-    problems: list[ToolProblem] = []
+    listed = tools if isinstance(tools, KnownTools) else KnownTools(tools, {}, Conversions())
+    yield from fitting((tool.name for tool in listed), rules.names, listed.names)
+    kept: dict[str, Definition] = {}
     used, most = [0, 0, 0], (rules.strict or StrictRules()).most
+    is_deferring = False
     for tool in listed:
+        yield
+        is_deferring = is_deferring or (defer is not None and defer(tool))
         if not is_for_models(tool):
-            problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
+            made.problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
             continue
-        first = made.get(tool.name)
+        first = kept.get(tool.name)
         if first is not None:
             note = "a second tool of this name was left out"
-            made[tool.name] = replace(first, notes=[*first.notes, note])
+            kept[tool.name] = replace(first, notes=[*first.notes, note])
             continue
         converted = listed.converted.of(tool, rules, strict, inline_refs)
         name, stricter = listed.names[tool.name], converted.stricter
         deferred = rules.defers and defer is not None and defer(tool)
         is_known = converted.binding.tool is tool and name == converted.name
         if is_known and stricter is None and not deferred:
-            made[tool.name] = converted  # as most of thousands of tools
+            kept[tool.name] = converted  # as most of thousands of tools
             continue
         renamed = [f"the API does not accept its name; it is called {name}"]
         notes = [*(renamed if name != tool.name else []), *converted.notes]
         is_strict = stricter is not None and _takes(most, used, stricter, notes)
-        made[tool.name] = replace(
+        kept[tool.name] = replace(
             converted,
             name=name,
             schema=stricter.schema if is_strict and stricter else converted.schema,
@@ -242,16 +252,17 @@ def define(
             binding=replace(converted.binding, tool=tool),
             notes=notes,
         )
-    if defer is not None and not rules.defers and any(map(defer, listed)):
-        note = "defer does nothing: the API has no search for tools; use search="
-        problems.append(ToolProblem("", note))
+    told = []
+    if is_deferring and not rules.defers:
+        told.append("defer does nothing: the API has no search for tools; use search=")
     if listed.converted.inlined >= _MAX_INLINED:
         note = f"together they are too large: after {_MAX_INLINED:,} subschemas, references to"
-        problems.append(ToolProblem("", f"{note} definitions were cut off; use include="))
-    if rules.most is not None and len(made) > rules.most:
-        note = f"the API takes at most {rules.most} tools, and these are {len(made)}"
-        problems.append(ToolProblem("", f"{note}; use include= or search="))
-    return list(made.values()), problems
+        told.append(f"{note} definitions were cut off; use include=")
+    if rules.most is not None and len(kept) > rules.most:
+        note = f"the API takes at most {rules.most} tools, and these are {len(kept)}"
+        told.append(f"{note}; use include= or search=")
+    made.problems += [ToolProblem("", note) for note in told]
+    made.defined += kept.values()
 
 
 _MOST_NOTES = 20  # about the invisible characters of one tool

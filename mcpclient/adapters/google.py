@@ -17,7 +17,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ..protocol.sampling import SamplingRequest
-from .definitions import Definition, DefinitionRules, RawCall, first_of, first_present, plain
+from .definitions import (
+    DefinitionRules,
+    RawCall,
+    ToolDefinitions,
+    first_of,
+    first_present,
+    plain,
+)
 from .limits import MediaRules, NameRule
 from .model_api import ModelApi, given
 from .parts import Part, Prepared
@@ -90,8 +97,8 @@ class _Google(ModelApi):
         reason = first_present(first_of(response, "candidates"), "finishReason", "finish_reason")
         return "max_tokens" if getattr(reason, "value", reason) == "MAX_TOKENS" else None
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        return [{"functionDeclarations": list(map(self._definition, defined))}] if defined else []
+    def _listing(self, made: ToolDefinitions) -> list[dict[str, Any]]:
+        return [{"functionDeclarations": made.written}] if made.written else []
 
     def _part(self, part: Part) -> dict[str, Any]:
         if isinstance(part, str):
@@ -117,6 +124,7 @@ class _Google(ModelApi):
 
 _API = _Google()
 tools: Final = _API.tools
+convert: Final = _API.convert
 calls: Final = _API.calls
 results: Final = _API.results
 messages: Final = _API.messages

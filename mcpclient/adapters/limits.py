@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Callable, Literal, Union
@@ -248,13 +248,28 @@ def fit_names(
     Names in ``known`` keep theirs. Names that are accepted as they are come next, so that no other
     name is changed into one of them.
     """
-    listed = list(dict.fromkeys(names))
+    listed = list(names)
     fitted = dict(known)
-    taken = set(known.values())
-    for name in sorted(set(listed) - fitted.keys(), key=lambda one: (not rule.admits(one), one)):
+    for _ in fitting(listed, rule, fitted):
+        pass
+    return {name: fitted[name] for name in listed}
+
+
+def fitting(names: Iterable[str], rule: NameRule, fitted: dict[str, str]) -> Iterator[None]:
+    """Add the names to ``fitted`` as `fit_names` does, a step at a time."""
+    taken = set(fitted.values())
+    others = []
+    for name in names:
+        yield
+        if name not in fitted and rule.admits(name) and name not in taken:
+            fitted[name] = name
+            taken.add(name)
+        elif name not in fitted:
+            others.append(name)
+    for name in sorted(set(others)):
+        yield
         fitted[name] = rule.fitted(name, taken)
         taken.add(fitted[name])
-    return {name: fitted[name] for name in listed}
 
 
 LONE_SURROGATES = "\ud800-\udfff"

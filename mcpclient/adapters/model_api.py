@@ -105,12 +105,23 @@ class ModelApi(Provider, ABC):
         inline_refs: bool | None = None,
         defer: Callable[[Tool], bool] | None = None,
     ) -> ToolDefinitions:
-        defined, problems = define(tools, self.rules, strict, inline_refs, defer)
-        problems += [
-            ToolProblem(one.binding.tool.name, note) for one in defined for note in one.notes
-        ]
-        bindings = {one.name: one.binding for one in defined}
-        return ToolDefinitions(self._definitions(defined), problems, bindings, defined)
+        made = ToolDefinitions()
+        for _ in self.convert(made, tools, strict=strict, inline_refs=inline_refs, defer=defer):
+            pass
+        return made
+
+    def convert(
+        self, made: ToolDefinitions, tools: Iterable[Tool], **options: Any
+    ) -> Iterator[None]:
+        """Fill ``made`` as `tools` does, a step at a time: other work may come between."""
+        yield from define(made, tools, self.rules, **options)
+        for one in made.defined:
+            yield
+            name = one.binding.tool.name
+            made.problems += [ToolProblem(name, note) for note in one.notes]
+            made.bindings[one.name] = one.binding
+            made.written.append(self._definition(one))
+        made[:] = self._listing(made)
 
     def calls(self, response: object, tools: Sequence[Mapping[str, Any]] = ()) -> list[ToolCall]:
         said = self._said(response)
@@ -165,9 +176,9 @@ class ModelApi(Provider, ABC):
 
     # Writing
 
-    def _definitions(self, defined: list[Definition]) -> list[dict[str, Any]]:
-        searched = [dict(self.search)] if any(each.deferred for each in defined) else []
-        return [*searched, *map(self._definition, defined)]
+    def _listing(self, made: ToolDefinitions) -> list[dict[str, Any]]:
+        searched = [dict(self.search)] if any(each.deferred for each in made.defined) else []
+        return [*searched, *made.written]
 
     def _definition(self, definition: Definition) -> dict[str, Any]:
         return {

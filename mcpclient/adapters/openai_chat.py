@@ -130,6 +130,7 @@ class _OpenAIChat(ModelApi):
 
 _API = _OpenAIChat()
 tools: Final = _API.tools
+convert: Final = _API.convert
 calls: Final = _API.calls
 results: Final = _API.results
 messages: Final = _API.messages

@@ -99,6 +99,7 @@ class _OpenAIResponses(ModelApi):
 
 _API = _OpenAIResponses()
 tools: Final = _API.tools
+convert: Final = _API.convert
 calls: Final = _API.calls
 results: Final = _API.results
 messages: Final = _API.messages

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from ..manager.naming import any_pattern, fits_pair, fits_server
@@ -31,8 +31,10 @@ class ToolFilter(NamedTuple):
         is_included = server is None or any(fits_server(each, server) for each in self.include)
         return is_included and not any(_fits(each, server, name) for each in self.exclude)
 
-    def unfit(self, tools: Sequence[Tool], servers: Collection[str | None]) -> Iterator[str]:
-        """Yield a sentence for each pattern that fits no tool.
+    def unfit(
+        self, tools: Collection[Tool], servers: Collection[str | None]
+    ) -> Iterator[str | None]:
+        """Yield a sentence for each pattern that fits no tool, and None after other steps.
 
         ``servers``: those whose resources can be offered, which a pattern may be about.
         """
@@ -40,12 +42,16 @@ class ToolFilter(NamedTuple):
         for option, patterns in (("include", self.include), ("exclude", self.exclude)):
             fits = _fits_tool if option == "include" else _fits_or_names
             for pattern in patterns:
-                reaches = (_fits(pattern, *each) for each in own)
-                if not (any(fits(pattern, tool) for tool in tools) or any(reaches)):
-                    yield (
-                        f"{option}: no tool fits {pattern!r}; a pattern is server/tool, or the "
-                        "tool's own name on any server"
-                    )
+                for tool in tools:
+                    if fits(pattern, tool):
+                        break
+                    yield None
+                else:
+                    if not any(_fits(pattern, *each) for each in own):
+                        yield (
+                            f"{option}: no tool fits {pattern!r}; a pattern is server/tool, or the "
+                            "tool's own name on any server"
+                        )
 
 
 def _fits(pattern: str, server: str | None, name: str) -> bool:

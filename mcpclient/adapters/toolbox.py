@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
+from bisect import bisect
+from collections.abc import Awaitable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Callable, TypedDict, Union
 
 from ..client.connection.option_kinds import (
@@ -26,8 +28,7 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.requests import Requests
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..net.clocks import steady_seconds
-from ..net.futures import TaskLocks
+from ..net.futures import TaskLocks, in_slices
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
     AgentTool,
@@ -40,6 +41,7 @@ from .agent_tools import (
 )
 from .definitions import (
     NOT_FOR_MODELS,
+    Conversions,
     Definition,
     KnownTools,
     RawCall,
@@ -65,8 +67,6 @@ if TYPE_CHECKING:
 _logger = logger_for("mcpclient.adapters")
 
 _CALL_OPTIONS = sorted({*(Requests.call_tool.__kwdefaults__ or {})} - {"returns"})
-# Seconds of converting tools before letting other tasks run; one tool may take as long again.
-_SLICE = 0.005
 # Above this number of names, those of removed tools are forgotten.
 _MOST_REMEMBERED = 20_000
 
@@ -106,6 +106,21 @@ _OPTIONS: Mapping[str, Kind] = {
     "inline_refs": FLAG,
     "defer": any_of("True, False or a function of a tool", FLAG, function_of(1, "")),
 }
+
+
+@dataclass
+class _Offer:
+    """The offer for one state of the tools.
+
+    ``everything``: all tools of servers that the model may call, shown or found by a search;
+    ``callable``: those for the code of a model; ``known``: what calls are read by; ``local``: tools
+    of this library and the caller's, by the names for the model.
+    """
+
+    everything: ToolDefinitions = field(default_factory=ToolDefinitions)
+    callable: Sequence[Definition] = ()
+    known: ToolDefinitions = field(default_factory=ToolDefinitions)
+    local: dict[str, LocalTool] = field(default_factory=dict)
 
 
 class Toolbox:
@@ -173,7 +188,7 @@ class Toolbox:
                 raise UsageError("code= has a search of its own: leave search= out")
             from ..code.toolset import CodeTools
 
-            self._code = CodeTools(code, lambda: self._callable, self._call_from_code)
+            self._code = CodeTools(code, lambda: self._offer.callable, self._call_from_code)
         names = [local.tool.name for local in self._always]
         names += ["search_tools", "call_tool"] if self._search.is_possible else []
         names += ["search_tools", "run_python"] if self._code else []
@@ -184,12 +199,11 @@ class Toolbox:
         defer = options.get("defer")
         self._defer = (lambda tool: True) if defer is True else defer or None
         self._tools = ToolDefinitions()
-        self._everything = ToolDefinitions()
-        self._callable: list[Definition] = []  # by the code of a model
-        self._known = ToolDefinitions()
-        self._memory = KnownTools()
+        self._offer = _Offer()
+        # What lasts as long as the conversation: names, places, conversions.
+        self._names: dict[str, str] = {}
+        self._converted = Conversions()
         self._places: dict[str, int] = {}
-        self._local: dict[str, LocalTool] = {}
         self._local_names: dict[str, str] = {}
         self._servers: dict[str, None] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -206,10 +220,13 @@ class Toolbox:
         Its ``problems`` name the changes of each tool, and ``tokens`` is an estimate of their
         tokens in each request. Raises `UsageError` for a client whose toolbox was never awaited.
         """
-        if not self._take_live() and self._version is None:
+        live = self._live()
+        if live is None and self._version is None:
             raise UsageError(
                 "the toolbox of a client must be awaited: box = await client.toolbox(…)"
             )
+        for _ in self._following(live):
+            pass
         return self._tools
 
     @property
@@ -223,18 +240,10 @@ class Toolbox:
     async def refresh(self) -> None:
         """List the tools of the client or manager again. Raises what `list_tools` does."""
         self._loop = asyncio.get_running_loop()
-        live = getattr(self._source, "tools", None)  # which a manager keeps up to date
-        tools = list(live if isinstance(live, list) else await self._source.list_tools())
-        began = steady_seconds()
-        for tool in tools:
-            if self._filter.admits(tool):
-                self._define(self._remembering([tool], {}))
-            if steady_seconds() - began > _SLICE:
-                await asyncio.sleep(0)
-                began = steady_seconds()
-        if not self._take_live():
-            self._take(tools)
-            self._version = True
+        live = self._live()
+        if live is None:
+            await in_slices(self._take(await self._source.list_tools(), True))
+        await in_slices(self._following(live))
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
         """Make all calls of a model's response concurrently, and return the messages to append.
@@ -249,8 +258,8 @@ class Toolbox:
             check_names(call_options, _CALL_OPTIONS)
         if self._version is None:
             await self.refresh()
-        self._take_live()
-        calls = self._provider.calls(response, self._known)
+        await in_slices(self._following(self._live()))
+        calls = self._provider.calls(response, self._offer.known)
         response = None  # which a traceback would show
         made = (self._outcome(call, call_options) for call in calls)
         outcomes = await asyncio.gather(*made, return_exceptions=True)
@@ -266,68 +275,103 @@ class Toolbox:
 
     # Which tools there are
 
-    def _take_live(self) -> bool:
-        """Update from the list of a manager, if it has changed; return whether there is one."""
+    def _live(self) -> Sequence[Tool] | None:
+        """Return the list that a manager keeps up to date; None for a client."""
         live = getattr(self._source, "tools", None)
-        if not isinstance(live, list):
-            return False
-        version = getattr(live, "version", len(live))
-        if version != self._version:
-            self._take(live)
-            self._version = version
-        return True
+        return live if isinstance(live, list) else None
 
-    def _take(self, tools: Iterable[Tool]) -> None:
-        offered: dict[str, Tool] = {}
+    def _following(self, live: Sequence[Tool] | None) -> Iterator[None]:
+        """Offer the tools of a manager in steps, if they have changed."""
+        version = getattr(live, "version", live and len(live))
+        if live is not None and version != self._version:
+            yield from self._take([*live], version)
+
+    def _take(self, tools: Sequence[Tool], version: object) -> Iterator[None]:
+        """Make the offer of these tools in steps; it replaces the last one at the end."""
+        listed: dict[str, Tool] = {}
+        admitted: list[Tool] = []
+        refused: set[str] = set()
+        problems: list[ToolProblem] = []
         for tool in tools:
-            offered.setdefault(tool.name, tool)
-        hidden = [tool for tool in offered.values() if not is_for_models(tool)]
-        admitted = list(filter(self._filter.admits, offered.values()))
-        refused = offered.keys() - {tool.name for tool in admitted}
-        if len(self._places) > _MOST_REMEMBERED:
-            self._forget_all_but({tool.name for tool in admitted} | self._local.keys())
+            yield
+            if listed.setdefault(tool.name, tool) is not tool:
+                continue
+            if self._filter.admits(tool):
+                admitted.append(tool)
+                continue
+            refused.add(tool.name)
+            if not is_for_models(tool):
+                problems.append(ToolProblem(tool.name, NOT_FOR_MODELS))
+        offer = _Offer(known=ToolDefinitions(bindings=self._offer.known.bindings))
+        if len(self._places) > max(_MOST_REMEMBERED, 2 * len(admitted)):
+            self._forget_all_but({tool.name for tool in admitted} | self._offer.local.keys())
+            offer.known.bindings = {}
         for tool in admitted:
+            yield
             self._places.setdefault(tool.name, len(self._places))
             server = getattr(tool, "server", None)
             if server is not None:
                 self._servers.setdefault(server)
-        self._local = {}
-        always = [self._offered(local) for local in self._always]
-        admitted.sort(key=lambda tool: self._places[tool.name])
-        self._memory.replace(admitted)
-        self._everything = self._define(self._memory)
-        shown: list[Tool] = self._memory
-        if self._search.is_possible and self._search.applies(self._everything):
+        always = [self._offered(local, offer) for local in self._always]
+        if len(self._converted) > len(admitted) + len(self._offer.local):
+            staying = {tool.name for tool in admitted} | self._offer.local.keys()
+            self._converted.forget_all_but(staying)
+        shown, places = yield from self._in_order(admitted)
+        offer.everything = yield from self._define(shown, offer)
+        if self._search.is_possible and (yield from self._search.deciding(offer.everything)):
             finding = search_tool(
-                lambda: self._everything.defined, [*self._servers], described_for_call_tool
+                lambda: self._offer.everything.defined, [*self._servers], described_for_call_tool
             )
-            always += [self._offered(finding), self._offered(call_tool())]
-            shown = []
-        known = {**self._known.bindings, **self._everything.bindings}
+            always += [self._offered(local, offer) for local in (finding, call_tool())]
+            shown, places = [], []
         if self._code is not None:
-            local = self._define(self._remembering(always))
-            self._callable = [*local.defined, *self._everything.defined]
-            known.update(local.bindings)
-            always = [self._offered(each) for each in self._code.tools([*self._servers])]
-            shown = []
-        both = sorted([*always, *shown], key=lambda tool: self._places[tool.name])
-        self._tools.replace(self._define(self._remembering(both)) if always else self._everything)
-        notes = [ToolProblem(tool.name, NOT_FOR_MODELS) for tool in hidden]
-        self._tools.problems = [*self._unfit(offered), *notes, *self._tools.problems]
-        known.update(self._tools.bindings)
-        self._known.bindings = {
-            name: binding for name, binding in known.items() if binding.tool.name not in refused
-        }
+            local = yield from self._define(always, offer)
+            offer.callable = [*local.defined, *offer.everything.defined]
+            offer.known.bindings.update(local.bindings)
+            always = [self._offered(each, offer) for each in self._code.tools([*self._servers])]
+            shown, places = [], []
+        for tool in always:
+            place = bisect(places, self._places[tool.name])
+            places.insert(place, self._places[tool.name])
+            shown.insert(place, tool)
+        written = (yield from self._define(shown, offer)) if always else offer.everything
+        offer.known.bindings.update({**offer.everything.bindings, **written.bindings})
+        for name, binding in [*offer.known.bindings.items()] if refused else ():
+            yield
+            if binding.tool.name in refused:
+                del offer.known.bindings[name]
+        problems[:0] = yield from self._unfit(listed)
+        self._offer, self._version = offer, version
+        self._tools.replace(written)
+        self._tools.problems = [*problems, *written.problems]
 
-    def _unfit(self, offered: Mapping[str, Tool]) -> list[ToolProblem]:
+    def _in_order(
+        self, tools: Sequence[Tool]
+    ) -> Generator[None, None, tuple[list[Tool], list[int]]]:
+        """Return tools in the order of this conversation, and their places."""
+        places: list[int] = []
+        is_ordered = True
+        for tool in tools:
+            yield
+            places.append(self._places[tool.name])
+            is_ordered = is_ordered and places[-1] >= places[-2:][0]
+        if is_ordered:
+            return [*tools], places
+        pairs = sorted(zip(places, tools), key=itemgetter(0))
+        return [tool for _, tool in pairs], [place for place, _ in pairs]
+
+    def _unfit(self, listed: Mapping[str, Tool]) -> Generator[None, None, list[ToolProblem]]:
         """Return a problem for each pattern that fits no tool; the log has it once."""
         servers = getattr(self._source, "servers", (None,)) if self._has_resources else ()
-        found = [*self._filter.unfit(list(offered.values()), servers)] if offered else []
-        for text in found:
-            if text not in self._told:
-                self._told.add(text)
-                _logger.warning("%s", text)
-        return [ToolProblem("", text) for text in found]
+        found: list[ToolProblem] = []
+        for text in self._filter.unfit(listed.values(), servers) if listed else ():
+            yield
+            if text is not None:
+                found.append(ToolProblem("", text))
+                if text not in self._told:
+                    self._told.add(text)
+                    _logger.warning("%s", text)
+        return found
 
     def _resource_tools(self) -> list[LocalTool]:
         """Return the tools for resources, without one that is excluded whatever the server."""
@@ -341,35 +385,32 @@ class Toolbox:
         """Forget removed tools: a server may invent new names without end."""
         staying = [name for name in self._places if name in kept]
         self._places = {name: place for place, name in enumerate(staying)}
-        names = self._memory.names
-        self._memory.names = {name: names[name] for name in staying if name in names}
-        self._known.bindings = {}
+        self._names = {name: self._names[name] for name in staying if name in self._names}
 
-    def _offered(self, local: LocalTool) -> Tool:
+    def _offered(self, local: LocalTool, offer: _Offer) -> Tool:
         own_name = local.tool.name
         name = self._local_names.get(own_name, own_name)
         while own_name not in self._local_names and name in self._places:
             name += "_"
         self._local_names[own_name] = name
         self._places.setdefault(name, len(self._places))
-        self._local[name] = local.called(name)
-        return self._local[name].tool
+        offer.local[name] = local.called(name)
+        return offer.local[name].tool
 
-    def _remembering(
-        self, tools: Iterable[Tool], names: dict[str, str] | None = None
-    ) -> KnownTools:
-        """Return tools for `define` that share the conversions of this conversation."""
-        known = KnownTools(tools, self._memory.names if names is None else names)
-        known.converted = self._memory.converted
-        return known
-
-    def _define(self, tools: KnownTools) -> ToolDefinitions:
+    def _define(
+        self, tools: Sequence[Tool], offer: _Offer
+    ) -> Generator[None, None, ToolDefinitions]:
         def defer(tool: Tool) -> bool:
-            return tool.name not in self._local and self._defer is not None and self._defer(tool)
+            return tool.name not in offer.local and self._defer is not None and self._defer(tool)
 
-        return self._provider.tools(
-            tools, strict=self._strict, inline_refs=self._inline_refs, defer=defer
-        )
+        options: Any = {"strict": self._strict, "inline_refs": self._inline_refs, "defer": defer}
+        known = KnownTools(tools, self._names, self._converted)
+        convert = getattr(self._provider, "convert", None)
+        if convert is None:  # an object of the caller's
+            return self._provider.tools(known, **options)
+        made = ToolDefinitions()
+        yield from convert(made, known, **options)
+        return made
 
     async def _catch_up(self) -> None:
         if getattr(self._source, "tools_are_stale", False):
@@ -395,7 +436,7 @@ class Toolbox:
             return error
 
     async def _call(self, call: ToolCall, options: Mapping[str, Any]) -> CallToolResult:
-        local = self._local.get(call.name)
+        local = self._offer.local.get(call.name)
         if local is not None:
             answer = await self._answer(call, local.tool) if local.needs_approval else True
             if answer is not True:
@@ -409,14 +450,14 @@ class Toolbox:
         return made
 
     async def _call_from_code(self, raw: RawCall, options: Mapping[str, Any]) -> Outcome:
-        (call,) = read_calls([raw], self._known)
+        (call,) = read_calls([raw], self._offer.known)
         return await self._outcome(call, options)
 
     def _found_call(self, call: ToolCall) -> ToolCall:
         given = dict(call.arguments)
         name = given.pop("name", None)
         arguments = given.get("arguments", given)  # some models write them beside the name
-        (found,) = read_calls([RawCall(call.id, name, arguments)], self._known)
+        (found,) = read_calls([RawCall(call.id, name, arguments)], self._offer.known)
         return found
 
     def _approval(self, asked: ToolCall) -> Around:

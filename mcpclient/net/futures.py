@@ -23,8 +23,12 @@ from weakref import WeakKeyDictionary
 
 from ..errors import ConnectionLost, LossKind, McpError, UsageError
 from ..framing.logs import logger_for
+from .clocks import steady_seconds
 
 T = TypeVar("T")
+
+# Seconds of work before other tasks run; one step may take as long again.
+_SLICE = 0.005
 
 
 class NextChange:
@@ -137,6 +141,15 @@ async def _outcome_of(work: Coroutine[Any, Any, T]) -> T | McpError:
 
 
 _logger = logger_for("mcpclient.client")
+
+
+async def in_slices(steps: Iterable[object]) -> None:
+    """Take all steps of some work, and let other tasks run every few milliseconds."""
+    began = steady_seconds()
+    for _ in steps:
+        if steady_seconds() - began > _SLICE:
+            await asyncio.sleep(0)
+            began = steady_seconds()
 
 
 def _log(error: Exception) -> None:

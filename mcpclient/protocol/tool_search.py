@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -45,47 +44,63 @@ def search_tools(query: str, tools: Iterable[AnyTool], *, limit: int = 5) -> lis
     A name given in full comes first. Empty when no word fits.
     """
     candidates = list(tools)
-    words = set(_words(query))
-    asked = words - _STOP_WORDS or words
-    weights = [_weights_of(tool) for tool in candidates]
-    having = Counter(word for weight in weights for word in asked if _weight(word, weight))
-    rarity = {word: math.log(1 + len(weights) / count) for word, count in having.items()}
-    wanted = query.strip().lower()
-    scores = [
-        math.inf
-        if tool.name.lower() == wanted
-        else sum(rare * _weight(word, weight) for word, rare in rarity.items())
-        for tool, weight in zip(candidates, weights)
-    ]
-    order = sorted(range(len(candidates)), key=lambda index: -scores[index])
-    return [candidates[index] for index in order if scores[index] > 0][: max(limit, 0)]
+    index = ToolIndex()
+    for tool in candidates:
+        index.add(tool)
+    return [candidates[place] for place in index.search(query, limit)]
+
+
+class ToolIndex:
+    """The words of tools, each tool by its place: made once for many searches."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, list[int]] = {}
+        self._count = 0
+        # For each word the tools that have it, with the weight of its best place there.
+        self._weights: dict[str, dict[int, float]] = {}
+
+    def add(self, tool: Tool) -> None:
+        """Add a tool behind the others."""
+        place, self._count = self._count, self._count + 1
+        self._names.setdefault(tool.name.lower(), []).append(place)
+        parameters = object_in(object_in(tool.input_schema).get("properties"))
+        texts = [string_at(value, "description") or "" for value in parameters.values()]
+        places = [
+            (_DESCRIPTION, [tool.description or "", *texts]),
+            (_PARAMETER, parameters),
+            (_TITLE, [tool.title or ""]),
+            (_NAME, [tool.name]),
+        ]
+        for weight, found in places:
+            for word in _words(" ".join(found)):
+                self._weights.setdefault(word, {})[place] = weight
+
+    def search(self, query: str, limit: int) -> list[int]:
+        """Return the places of the tools that fit, see `search_tools`."""
+        words = set(_words(query))
+        scores: dict[int, float] = {}
+        for word in words - _STOP_WORDS or words:
+            having = self._having(word)
+            rarity = math.log(1 + self._count / len(having)) if having else 0.0
+            for place, weight in having.items():
+                scores[place] = scores.get(place, 0.0) + rarity * weight
+        scores.update(dict.fromkeys(self._names.get(query.strip().lower(), ()), math.inf))
+        order = sorted(scores, key=lambda place: (-scores[place], place))
+        return order[: max(limit, 0)]
+
+    def _having(self, word: str) -> dict[int, float]:
+        """Return the tools with a word, as a whole or as the beginning of another."""
+        exact = self._weights.get(word, {})
+        if len(word) < _MIN_PREFIX_LENGTH:
+            return exact
+        related: dict[int, float] = {}
+        for other, having in self._weights.items():
+            is_long = len(other) >= _MIN_PREFIX_LENGTH
+            if is_long and (other.startswith(word) or word.startswith(other)):
+                for place, weight in having.items():
+                    related[place] = max(_PREFIX_SHARE * weight, related.get(place, 0.0))
+        return {**related, **exact}
 
 
 def _words(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", text[:_READ]))]
-
-
-def _weights_of(tool: Tool) -> dict[str, float]:
-    """Return the words of a tool, each with the weight of its best place."""
-    parameters = object_in(object_in(tool.input_schema).get("properties"))
-    texts = [string_at(value, "description") or "" for value in parameters.values()]
-    places = [
-        (_DESCRIPTION, [tool.description or "", *texts]),
-        (_PARAMETER, parameters),
-        (_TITLE, [tool.title or ""]),
-        (_NAME, [tool.name]),
-    ]
-    return {word: weight for weight, found in places for word in _words(" ".join(found))}
-
-
-def _weight(word: str, weights: dict[str, float]) -> float:
-    """Return the weight of a query word for a tool, as a whole or as the beginning of another."""
-    exact = weights.get(word, 0.0)
-    if exact or len(word) < _MIN_PREFIX_LENGTH:
-        return exact
-    related = [
-        weight
-        for other, weight in weights.items()
-        if len(other) >= _MIN_PREFIX_LENGTH and (other.startswith(word) or word.startswith(other))
-    ]
-    return _PREFIX_SHARE * max(related, default=0.0)

@@ -57,7 +57,9 @@ def test_a_plain_schema_is_handed_on_without_a_word(provider: str) -> None:
 def test_a_second_tool_of_the_same_name() -> None:
     """F-TOOL-1: the first counts, and the other is not lost in silence."""
     first, second = tool({}, "a", description="1"), tool({}, "a", description="2")
-    ((definition,), _) = define([first, second], ANY_NAME)
+    made = ToolDefinitions()
+    assert [*define(made, [first, second], ANY_NAME)]
+    (definition,) = made.defined
     assert definition.binding.tool is first
     assert definition.notes == ["a second tool of this name was left out"]
 
