@@ -144,7 +144,7 @@ _logger = logger_for("mcpclient.client")
 
 
 async def in_slices(steps: Iterable[object]) -> None:
-    """Take all steps of some work, and let other tasks run every few milliseconds."""
+    """Run the steps of some work, and let other tasks run every few milliseconds."""
     began = steady_seconds()
     for _ in steps:
         if steady_seconds() - began > _SLICE:
