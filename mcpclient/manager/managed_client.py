@@ -169,8 +169,8 @@ def refusal_of(config: ServerConfig) -> ServerUnavailable | None:
 
 def same_server(one: ServerConfig, other: ServerConfig) -> bool:
     """Whether two configurations make the same connection, variables put in."""
-    facts = [{**vars(each), "decision": ""} for each in (one, other)]
-    return one.target == other.target and _plain(facts[0]) == _plain(facts[1])
+    first, second = [{**vars(each), "decision": ""} for each in (one, other)]
+    return first == second or (one.target == other.target and _plain(first) == _plain(second))
 
 
 def _plain(value: object) -> object:

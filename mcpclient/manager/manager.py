@@ -34,7 +34,6 @@ from ..entries.fields import Naming
 from ..entries.variables import InputsOption
 from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, UsageError
 from ..gate.gate import Approvals
-from ..gate.load import load_config
 from ..net.futures import LoopBound, cancel_all, claiming
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
@@ -151,6 +150,8 @@ class Manager(Calls):
         check_options(given, {**_OPTIONS, **CLIENT_OPTIONS})
         if servers is None or isinstance(servers, (str, os.PathLike)):
             env, is_named = {**os.environ, **(client_options.get("env") or {})}, servers is not None
+            from ..gate.load import load_config
+
             servers = load_config(
                 servers, env=env, inputs=inputs, policy=policy, approvals=approvals
             )

@@ -211,12 +211,13 @@ def child_environment(
     if inherit_env == "safe":
         names = _EVERYWHERE | (_WINDOWS if windows else _POSIX)
         environment = {}
-        for name, value in parent.items():
+        for name in parent:
             key = name.upper() if windows else name
             is_allowed = key in names or key.startswith("LC_")
-            is_proxy = name.upper() in _PROXIES and "@" not in value
-            if (is_allowed or is_proxy) and not value.startswith("()"):
-                environment[name] = value
+            if is_allowed or name.upper() in _PROXIES:
+                value = parent[name]
+                if not value.startswith("()") and (is_allowed or "@" not in value):
+                    environment[name] = value
     else:
         environment = dict(parent) if inherit_env == "all" else {}
     if env is not None and not isinstance(env, Mapping):
