@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from mcpclient import version
 from mcpclient.recording.transcript import Record, bytes_of_payload
 
 from .equivalences import Treatment, header_treatment, place_treatment
@@ -207,6 +208,8 @@ class Comparison:
             return
         if treatment is Treatment.EMPTY_IS_ABSENT:
             recorded, ours = ({} if value is ABSENT else value for value in (recorded, ours))
+        if treatment is Treatment.CLIENT:
+            recorded = _of_this_version(recorded)
         if treatment is Treatment.REQUEST_ID and kinds[0] == "request" and ours is not ABSENT:
             self.names.bind_id(recorded, ours)
         elif treatment is Treatment.REQUEST_ID:
@@ -233,6 +236,13 @@ def _kinds(message: Any) -> tuple[str, ...]:
     if "method" not in message:
         return ("answer",)
     return ("request" if "id" in message else "notification", str(message["method"]))
+
+
+def _of_this_version(client: Any) -> Any:
+    """Return how a client is described today, where it is this library."""
+    if isinstance(client, dict) and client.get("name") == "mcpclient" and "version" in client:
+        return {**client, "version": version.__version__}
+    return client
 
 
 def _challenge_of(verifier: str) -> str:

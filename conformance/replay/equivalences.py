@@ -33,6 +33,7 @@ class Treatment(enum.Enum):
     REQUEST_ID = "must be the id of the same request"
     TOKEN = "must be there, and mean the same request and no other"
     EMPTY_IS_ABSENT = "absent means empty"
+    CLIENT = "must be as recorded, but for the version of this library"
     SET = "a list in which the order says nothing; none means anything"
     MEDIA_TYPE = "compared without parameters"
 
@@ -71,6 +72,16 @@ PLACES = (
         (("request", "params", "_meta", "progressToken"),),
         Treatment.TOKEN,
         "Cancellation and progress: chosen by the sender, unique among the requests in flight.",
+    ),
+    Equivalence(
+        "which version of this library it is",
+        (
+            ("request", "params", "clientInfo"),
+            ("request", "params", "_meta", "io.modelcontextprotocol/clientInfo"),
+            ("notification", "params", "_meta", "io.modelcontextprotocol/clientInfo"),
+        ),
+        Treatment.CLIENT,
+        "A session recorded by this library names the version of that day, and must name its own.",
     ),
     Equivalence(
         "nothing, said or not",

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import mcpclient
 from conformance import replay
 from conformance.replay.chunkings import CHUNKINGS
 from conformance.replay.comparing import Comparison
@@ -52,6 +53,19 @@ def test_nothing_else_may_differ() -> None:
     assert compared(recorded, call(1, name="a", arguments={"n": 1, "list": [1]}, more=None)) == [
         "params.more is null, recorded was nothing"
     ]
+
+
+@pytest.mark.parametrize("where", ["clientInfo", "io.modelcontextprotocol/clientInfo"])
+def test_a_client_says_its_own_version_and_nothing_else(where: str) -> None:
+    def greeting(name: str, version: str) -> Message:
+        info = {where: {"name": name, "version": version}}
+        return call(1, **(info if where == "clientInfo" else {"_meta": info}))
+
+    recorded, other = greeting("mcpclient", "0.0.9"), greeting("other", "1")
+    assert compared(recorded, greeting("mcpclient", mcpclient.__version__)) == []
+    assert len(compared(recorded, recorded)) == 1
+    assert len(compared(other, greeting("other", mcpclient.__version__))) == 1
+    assert len(compared(recorded, greeting("other", mcpclient.__version__))) == 1
 
 
 def test_a_cancellation_has_to_mean_the_same_request() -> None:
