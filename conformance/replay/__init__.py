@@ -31,6 +31,7 @@ from mcpclient.recording.transcript import Transcript, read_transcripts
 from .chunkings import CHUNKINGS, Chunking
 from .differences import DIFFERENCES, Difference, Known
 from .eras import begin_meeting, memories_apart
+from .idle_clock import run_unhurried
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
@@ -85,7 +86,7 @@ def _seconds_of(name: str) -> float:
 
 def _run_here(names: Iterable[str]) -> list[Row]:
     with _without_logs(), memories_apart():
-        return asyncio.run(_replay_all({name: _read(name) for name in names}))
+        return run_unhurried(_replay_all({name: _read(name) for name in names}))
 
 
 @contextlib.contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import fnmatch
 import re
+import sys
+import time
 
 import pytest
 
@@ -16,6 +18,7 @@ from conformance.replay.chunkings import CHUNKINGS
 from conformance.replay.differences import DIFFERENCES, Difference, Known
 from conformance.replay.equivalences import HEADERS, ORDER, PLACES, is_free_order
 from conformance.replay.eras import begin_meeting, memories_apart
+from conformance.replay.idle_clock import run_unhurried
 from conformance.results import PASSED
 from mcpclient.protocol.negotiation import Era
 
@@ -175,3 +178,18 @@ def test_what_a_meeting_learns_of_a_server_is_its_own() -> None:
     with memories_apart():
         assert asyncio.run(main()) == [None, None]
     assert mcpclient.Client._eras.recall("http://127.0.0.1:1/mcp") is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has an ordinary clock there")
+def test_a_busy_machine_takes_no_time_from_a_limit() -> None:
+    async def main() -> tuple[float, float]:
+        now = asyncio.get_running_loop().time
+        begun = now()
+        for _ in range(3):
+            time.sleep(0.01)
+            await asyncio.sleep(0)
+        worked = now()
+        await asyncio.sleep(0.01)
+        return worked - begun, now() - worked
+
+    assert run_unhurried(main()) == (0, pytest.approx(0.01))

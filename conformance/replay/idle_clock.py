@@ -1,0 +1,60 @@
+"""An event loop whose clock counts only the time in which there is nothing to do.
+
+Both sides of a meeting are in this process, so that a machine that is busy, and bytes that come one
+by one, take no time from the limits that the library has for the silence of a server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import selectors
+import sys
+import time
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+__all__ = ["run_unhurried"]
+
+Result = TypeVar("Result")
+
+
+def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
+    """Run ``main`` as `asyncio.run` does, on that clock; on Windows, whose loops wait for more than
+    a selector can, on an ordinary one.
+    """
+    if sys.platform == "win32":
+        return asyncio.run(main)
+    loop = _IdleClockLoop()
+    asyncio.set_event_loop(loop)
+    try:
+        return loop.run_until_complete(main)
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        asyncio.set_event_loop(None)
+        loop.close()
+
+
+class _IdleClockLoop(asyncio.SelectorEventLoop):
+    def __init__(self) -> None:
+        self.idle = 0.0
+        super().__init__(_IdleSelector(self))
+
+    def time(self) -> float:
+        return self.idle
+
+
+class _IdleSelector(selectors.DefaultSelector):
+    def __init__(self, loop: _IdleClockLoop) -> None:
+        super().__init__()
+        self._loop = loop
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout is not None and timeout <= 0:
+            return super().select(timeout)
+        begun = time.monotonic()
+        ready = super().select(timeout)
+        waited = time.monotonic() - begun
+        # A timer that is late has not run for longer.
+        self._loop.idle += waited if timeout is None else min(waited, timeout)
+        return ready
