@@ -35,7 +35,7 @@ from .idle_clock import run_unhurried
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
-__all__ = ["FOLDER", "chunkings_of", "replay", "run", "transcripts"]
+__all__ = ["FOLDER", "chunkings_of", "replay", "run", "run_here", "transcripts"]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 
@@ -66,14 +66,14 @@ def run(names: Iterable[str] = ()) -> Iterator[Row]:
     chosen = _chosen(names)
     count = min(os.cpu_count() or 1, len(chosen) // _AT_ONCE)
     if count < 2:
-        yield from _run_here(chosen)
+        yield from run_here(chosen)
         return
     # Dealt like cards, those that take longest first. A forked process would begin with whatever
     # this one remembers.
     chosen.sort(key=_seconds_of, reverse=True)
     hands = [chosen[first::count] for first in range(count)]
     with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as processes:
-        rows = [row for done in processes.map(_run_here, hands) for row in done]
+        rows = [row for done in processes.map(run_here, hands) for row in done]
     yield from sorted(rows, key=lambda row: row.name)
 
 
@@ -84,7 +84,8 @@ def _seconds_of(name: str) -> float:
     return float(json.loads(last)["time"]) + path.stat().st_size / 50_000
 
 
-def _run_here(names: Iterable[str]) -> list[Row]:
+def run_here(names: Iterable[str]) -> list[Row]:
+    """Replay the transcripts of these names in this process."""
     with _without_logs(), memories_apart():
         return run_unhurried(_replay_all({name: _read(name) for name in names}))
 

@@ -37,6 +37,11 @@ TESTS = """
         os.environ["LEFT"] = "behind"
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
+    @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="its process would end")
+    def test_hangs():
+        signal.setitimer(signal.ITIMER_REAL, 0.01)  # and not in five minutes
+        threading.Event().wait()
+
     def test_ctrl_c_interrupts():
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
@@ -145,6 +150,12 @@ def test_a_change_of_the_process_is_an_error_of_the_test_that_made_it(report: st
     assert "ERROR test_sample.py::test_ctrl_c_interrupts" not in report
 
 
+@pytest.mark.needs_posix
+def test_a_hang_is_a_failure_that_shows_where(report: str) -> None:
+    assert "FAILED test_sample.py::test_hangs - Failed: the test has not ended within" in report
+    assert re.search(r"test_sample.py\", line \d+ in test_hangs\n", report)
+
+
 def test_ctrl_c_works_in_tests_that_were_started_with_it_ignored(report: str) -> None:
     assert "PASSED test_sample.py::test_ctrl_c_interrupts" in report
 
@@ -205,12 +216,6 @@ def test_a_module_that_is_missing_is_an_error_in_ci_only(monkeypatch: pytest.Mon
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.skip.Exception, match=r"anthropic needs Python 9\.9"):
         requirements.required("anthropic")
-
-
-def test_elsewhere_a_need_that_is_not_met_is_a_skip(tmp_path: Path) -> None:
-    report = run_tests(tmp_path, CI="")
-    assert "2 skipped" in report
-    assert "not reached" not in report
 
 
 _READS_ALL = "a rule of the house: reads all sources"

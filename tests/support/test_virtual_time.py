@@ -5,37 +5,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 
 from tests.support import virtual_time
 from tests.support.virtual_time import Deadlock, EndlessTime, LeftoverTasks, run
-
-
-def test_the_result_is_returned() -> None:
-    async def main() -> str:
-        return "done"
-
-    assert run(main()) == "done"
-
-
-def test_an_exception_passes_through() -> None:
-    async def main() -> None:
-        raise LookupError("mine")
-
-    with pytest.raises(LookupError, match="mine"):
-        run(main())
-
-
-def test_an_hour_passes_at_once() -> None:
-    async def main() -> float:
-        await asyncio.sleep(3600)
-        return asyncio.get_running_loop().time()
-
-    started = time.monotonic()
-    assert run(main()) == 3600
-    assert time.monotonic() - started < 60
 
 
 def test_timers_fire_in_order_at_their_exact_times() -> None:
@@ -72,24 +46,6 @@ def test_a_timer_that_runs_a_rounding_error_early_finds_a_later_time() -> None:
         return await done  # type: ignore[no-any-return]
 
     assert run(main()) < 1000
-
-
-def test_a_timeout_fires_in_virtual_time() -> None:
-    async def main() -> float:
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(asyncio.Event().wait(), timeout=30)
-        return asyncio.get_running_loop().time()
-
-    assert run(main()) == 30
-
-
-def test_the_clock_stands_still_while_something_is_ready() -> None:
-    async def main() -> float:
-        for _ in range(1000):
-            await asyncio.sleep(0)
-        return asyncio.get_running_loop().time()
-
-    assert run(main()) == 0
 
 
 def test_sockets_between_parties_of_one_loop_beat_a_timer() -> None:
@@ -165,38 +121,3 @@ def test_a_task_left_pending_is_an_error() -> None:
 
     with pytest.raises(LeftoverTasks, match="forgotten"):
         run(main())
-
-
-def test_a_task_that_needs_only_steps_is_not_left_over() -> None:
-    finished = []
-
-    async def nearly_done() -> None:
-        for _ in range(5):
-            await asyncio.sleep(0)
-        finished.append(True)
-
-    async def main() -> None:
-        task = asyncio.create_task(nearly_done())
-        task.add_done_callback(lambda _: None)
-
-    run(main())
-    assert finished
-
-
-def test_an_asynchronous_generator_is_closed() -> None:
-    closed = []
-
-    async def numbers() -> AsyncIterator[int]:
-        try:
-            yield 1
-        finally:
-            closed.append(True)
-
-    async def main() -> None:
-        opened.append(numbers())
-        async for _ in opened[0]:
-            break
-
-    opened: list[AsyncIterator[int]] = []
-    run(main())
-    assert closed

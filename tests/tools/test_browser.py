@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from conformance.peers.install import CannotInstall
-from tests.support.subprocesses import TOP
 from tests.tools import browser
 
 pytestmark = pytest.mark.needs_posix
@@ -34,11 +32,6 @@ def last_line(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out.splitlines()[-1]
 
 
-def test_one_on_path_is_taken(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = chromium_in(tmp_path)
-    assert last_line(capsys) == f"the page is tested by {path}: Chromium 1.2.3"
-
-
 @pytest.mark.parametrize("has_browser", [True, False])
 def test_what_cannot_be_had_is_said_aloud(
     has_browser: bool,
@@ -56,10 +49,3 @@ def test_what_cannot_be_had_is_said_aloud(
     assert said.startswith("the page is tested by " if has_browser else "THE PAGE IS NOT TESTED: ")
     assert ("BUT NOT FOR ACCESSIBILITY" in said) == has_browser
     assert said.endswith(": npm (Node.js) is not on PATH")
-
-
-def test_ci_sees_to_one_before_it_checks_and_says_what_came_of_it() -> None:
-    script = (TOP / ".ci" / "run").read_text("utf-8")
-    assert 0 < script.index("make browser") < script.index('run "make check"')
-    assert os.access(TOP / ".ci" / "run", os.X_OK)
-    assert 'summary+=("make browser: $(tail' in script

@@ -38,30 +38,6 @@ def test_every_server_belongs_to_something_that_can_be_installed() -> None:
     assert {server.environment for server in peers.SERVERS.values()} <= set(peers.environments())
 
 
-def test_what_is_not_installed_has_no_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
-    assert peers.command("time") is None
-    assert peers.command("everything-stdio") is None
-    stamp = peers.stamp("time")
-    stamp.parent.mkdir()
-    stamp.write_text(peers.pins("time"), "utf-8")
-    command = peers.command("time")
-    assert command is not None
-    assert command[0].startswith(str(tmp_path))
-    assert command[1:3] == ["-m", "mcp_server_time"]
-
-
-def test_other_pins_than_the_installed_ones_are_not_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
-    peers.stamp("time").parent.mkdir()
-    peers.stamp("time").write_text("mcp-server-time==1", "utf-8")
-    assert not peers.is_installed("time")
-
-
 def judged(
     folder: Path, checks: list[dict[str, str]], last_words: str = "", scenario: str = "sse-retry"
 ) -> Row:
@@ -71,12 +47,6 @@ def judged(
     (results / "stdout.txt").write_text("2026-07-28\n", "utf-8")
     (results / "stderr.txt").write_text(last_words, "utf-8")
     return official.judge("all", results / "checks.json", folder)
-
-
-def test_a_scenario_passes_when_something_passed_and_nothing_failed(tmp_path: Path) -> None:
-    row = judged(tmp_path, [{"id": "a", "status": "SUCCESS"}, {"id": "b", "status": "SKIPPED"}])
-    assert (row.name, row.outcome, row.detail) == ("sse-retry (all)", PASSED, "1 checks")
-    assert (row.revision, row.transport) == ("2026-07-28", "Streamable HTTP")
 
 
 def test_a_scenario_that_checked_nothing_has_not_passed(tmp_path: Path) -> None:
@@ -131,23 +101,6 @@ def test_without_peers_every_part_says_what_is_missing(
     assert int(counts[1]) == int(counts[2]) + int(counts[3]) > 20
 
 
-def test_all_is_run_where_nothing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And STRICT is read, which ``make conformance`` hands on."""
-    monkeypatch.setattr("sys.argv", ["conformance"])
-    monkeypatch.setenv("STRICT", "1")
-    assert (suite.parse().parts, suite.parse().strict) == (list(suite.PARTS), True)
-    monkeypatch.setenv("STRICT", "")
-    assert not suite.parse().strict
-    makefile = (peers.TOP / "Makefile").read_text("utf-8")
-    assert "\n\tSTRICT=$(STRICT) $(PYTHON) -m conformance\n" in makefile
-
-
-def test_a_part_that_is_not_there_is_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["conformance", "replay", "rest"])
-    with pytest.raises(SystemExit):
-        suite.parse()
-
-
 def no_python() -> None:
     raise CannotInstall("no Python 2.7")
 
@@ -187,32 +140,3 @@ def test_what_could_not_be_installed_is_tried_once_and_its_reason_told(
     assert sorted(tried) == ["fetch", "node-servers"]
     assert "time18         was not tried" in capsys.readouterr().out
     assert peers.why_not("time18") == "ERROR: no network"
-
-
-def test_what_is_installed_is_left_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
-    peers.stamp("time").parent.mkdir()
-    peers.stamp("time").write_text(peers.pins("time"), "utf-8")
-    suite.provide(suite.Part(nothing, ["time"]))
-    assert capsys.readouterr().out == ""
-    peers_install.install_all(["time"])
-    assert capsys.readouterr().out == "time           is up to date\n"
-
-
-@pytest.mark.parametrize(
-    ("printed", "gist"),
-    [
-        (
-            "WARNING: Retrying after connection broken by 'NewConnectionError: [Errno -3] "
-            "Temporary failure in name resolution'\nERROR: Could not find a version of mcp",
-            "there is no network: Temporary failure in name resolution",
-        ),
-        ("npm error code EAI_AGAIN\nnpm error getaddrinfo EAI_AGAIN host", "getaddrinfo EAI_AGAIN"),
-        ("ERROR: No matching distribution found for mcp==99", "ERROR: No matching distribution"),
-    ],
-)
-def test_the_true_reason_is_named(printed: str, gist: str) -> None:
-    """Without a network, that is not what pip says last."""
-    assert gist in CannotInstall(f"pip install failed:\n{printed}").gist

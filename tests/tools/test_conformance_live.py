@@ -32,31 +32,11 @@ def test_differences_are_named_by_their_path(
     assert list(differences(theirs, ours)) == named
 
 
-def test_answers_are_counted_one_by_one() -> None:
-    report = {"server": {"name": "s"}, "tools": [{"name": "a"}, {"name": "b"}], "calls": [1, 2]}
-    compared = compare("a reference", report, report)
-    # The server, the order of the tools, each tool, each call.
-    assert (compared.checks, compared.held, compared.differences) == (6, 6, ())
-
-
 def test_an_answer_that_only_one_of_them_got_is_a_difference() -> None:
     theirs = {"tools": [{"name": "a"}], "calls": [1]}
     compared = compare("a reference", theirs, {"tools": [{"name": "b"}, {"name": "a"}]})
     assert [answer for answer, _ in compared.differences] == ["calls[0]", "tools[b]"]
     assert (compared.checks, compared.held) == (4, 2)
-
-
-def test_another_order_is_a_difference() -> None:
-    one, two = {"name": "a"}, {"name": "b"}
-    compared = compare("a reference", {"tools": [one, two]}, {"tools": [two, one]})
-    assert {answer for answer, _ in compared.differences} == {"tools (order)"}
-    assert (compared.checks, compared.held) == (3, 2)
-
-
-def test_several_differences_in_one_answer_cost_one_check() -> None:
-    compared = compare("a reference", {"server": {"a": 1, "b": 2}}, {"server": {}})
-    assert len(compared.differences) == 2
-    assert (compared.checks, compared.held) == (1, 0)
 
 
 def test_an_allowance_covers_one_reference_and_the_whole_difference() -> None:
@@ -70,17 +50,6 @@ def test_an_allowance_covers_one_reference_and_the_whole_difference() -> None:
 
 def test_every_allowance_names_a_reference_and_a_reason() -> None:
     assert all(allowed.reference in REFERENCES and allowed.reason for allowed in ALLOWANCES)
-
-
-def test_every_server_is_met_in_revisions_there_are(tmp_path: Path) -> None:
-    planned = {plan.server: plan.revisions for plan in plans(tmp_path, "http://127.0.0.1/")}
-    references = "everything filesystem memory sequential-thinking time git fetch mcp1 mcp2"
-    assert {*references.split()} <= {name.partition("-stdio")[0] for name in planned}
-    authorized = {name for name in peers.SERVERS if name.endswith("-authorized")}
-    assert set(planned) == set(peers.SERVERS) - authorized
-    for revisions in planned.values():
-        assert revisions
-        assert list(revisions) == sorted(set(revisions) & set(REVISIONS), reverse=True)
 
 
 def test_every_revision_is_met_over_every_transport_it_has(tmp_path: Path) -> None:

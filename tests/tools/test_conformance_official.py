@@ -1,7 +1,7 @@
 """F-CONF-4: this library does in the official scenarios what the official suite has accepted.
 
-Its own run of them (`conformance.official`) takes Node.js. Here the servers of its scenarios are
-played as they were recorded when every check had passed, to the driver that it starts.
+Its own run of them (`conformance.official`) takes Node.js. The servers of its scenarios are played
+as they were recorded when every check had passed, by test_replay.py, to the driver that it starts.
 """
 
 from __future__ import annotations
@@ -12,27 +12,14 @@ from conformance import client_driver, replay
 from conformance.capture.official import LEFT_OUT
 from conformance.client_driver import SCENARIOS
 from conformance.situation import Situation
-from tests.support import virtual_time
 
 RECORDED = replay.transcripts(["official/"])
-
-# A port is used again, and by another server.
-pytestmark = pytest.mark.usefixtures("fresh_eras")
 
 
 def test_every_scenario_is_recorded_but_for_those_that_cannot_be() -> None:
     names = {transcript.header["server"]["name"] for transcript in RECORDED.values()}
     assert names == SCENARIOS.keys() - LEFT_OUT.keys()
     assert len(names) >= 40
-
-
-@pytest.mark.parametrize("name", RECORDED)
-def test_the_driver_does_what_the_suite_has_accepted(name: str) -> None:
-    transcript = RECORDED[name]
-    report = virtual_time.run(replay.replay(name, transcript, replay.chunkings_of(transcript)[0]))
-    assert report.findings == []
-    assert report.checks > 3
-    assert not report.accepted  # nothing may differ from what the suite has seen
 
 
 def test_the_driver_prints_the_revision_that_it_has_spoken(

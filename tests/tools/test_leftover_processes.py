@@ -36,12 +36,6 @@ def test_anything_else(command: list[str]) -> None:
     assert not Process(1, command, TOP).is_server()
 
 
-def test_a_module_of_another_checkout() -> None:
-    command = [sys.executable, "-m", "tests.server"]
-    assert not Process(1, command, TOP / "elsewhere").is_server()
-    assert Process(1, command, None).is_server()
-
-
 def test_a_running_server_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     program = "import sys; print(flush=True); sys.stdin.read()"
     name = str(TOP / "tests" / "servers" / "pretended.py")

@@ -22,15 +22,6 @@ from conformance.replay.idle_clock import run_unhurried
 from conformance.results import PASSED
 from mcpclient.protocol.negotiation import Era
 
-SAMPLE = (
-    "http/sdk1-sampling",
-    "http/sdk1-resumable-resumed",
-    "http/sdk2-asks-2026-07-28",
-    "http/authorized-code",
-    "sse/sdk1-progress",
-    "ws/sdk1-cancel",
-)
-
 
 def is_as_recorded(name: str, chunking: int = 0) -> None:
     transcript = replay.transcripts([name])[name]
@@ -42,14 +33,21 @@ def is_as_recorded(name: str, chunking: int = 0) -> None:
 # Real transcripts
 
 
-@pytest.mark.parametrize("name", SAMPLE)
-def test_the_library_does_what_the_reference_client_did(name: str) -> None:
-    is_as_recorded(name)
-    is_as_recorded(name, chunking=3)
+@pytest.mark.parametrize("folder", ["stdio/", "http/", "sse/", "ws/", "official/"])
+def test_the_library_does_what_the_reference_clients_did(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-CONF-4: and in the scenarios of the official suite what that has accepted."""
+    monkeypatch.setattr(replay, "chunkings_of", lambda _: CHUNKINGS[:1])
+    rows = replay.run_here(name for name in replay.transcripts() if name.startswith(folder))
+    assert [str(row) for row in rows if row.outcome != PASSED] == []
+    assert min(row.checks for row in rows) > 3
+    if folder == "official/":  # nothing may differ from what the suite has seen
+        assert not any(row.accepted for row in rows)
 
 
-def test_the_library_does_what_the_reference_client_did_over_stdio() -> None:
-    is_as_recorded("stdio/sdk1-cancel")
+def test_a_transcript_is_as_recorded_however_it_is_cut() -> None:
+    is_as_recorded("http/sdk1-sampling", chunking=3)
     is_as_recorded("stdio/sdk1-cancel", chunking=1)
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
 import pytest
 
 from tests.support.tables import check_each
 from tests.tools.saboteur.faults import OTHERS, VISIBLE, Fault
-from tests.tools.saboteur.workshop import Copy, Sound, Workshop, edited
+from tests.tools.saboteur.workshop import Workshop, edited
 
 FAULTS = [*VISIBLE, *OTHERS]
 
@@ -39,32 +38,3 @@ def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
             assert "sdk1-cancel" in str(workshop.replay("stdio/sdk1-cancel"))
         with workshop.holding(harmless):
             assert workshop.replay("stdio/sdk1-cancel") is None
-
-
-def test_a_test_that_fails_anyway_has_noticed_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is tried on a sound copy, and left out; what fails with the fault only has noticed it."""
-    runs: list[tuple[str, ...]] = []
-
-    def tests(copy: Copy, *arguments: str, limit: float | None = 0) -> str | None:
-        runs.append((copy.root.name, *arguments))
-        is_sound = copy.root.name == "sound"
-        if "--deselect=tests/test_a.py::test_red" in arguments:
-            return None if is_sound else "FAILED tests/test_b.py::test_good - no\n"
-        if arguments == ("tests/test_b.py::test_good",):
-            return None
-        return "FAILED tests/test_a.py::test_red - always\n"
-
-    monkeypatch.setattr(Copy, "tests", tests)
-    sound = Sound(tmp_path / "sound")
-    workshop = Workshop(tmp_path / "faulty", sound)
-    fault = Fault("protocol.caching", "nothing", "", "")
-    assert workshop.unit(fault) == "tests/test_b.py::test_good"
-    assert sound.red == ["tests/test_a.py::test_red"]
-    assert runs == [
-        ("faulty", "tests/protocol/test_caching.py"),
-        ("sound", "tests/test_a.py::test_red"),
-        ("faulty", "tests/protocol/test_caching.py", "--deselect=tests/test_a.py::test_red"),
-        ("sound", "tests/test_b.py::test_good"),
-    ]

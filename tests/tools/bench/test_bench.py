@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import closing
 from dataclasses import replace
@@ -10,12 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from . import rows
 from .__main__ import main, measure
 from .columns import find_columns
 from .marks import MARKS, Mark, judge
 from .processes import HttpServer, WorkerFailedError, WorkerProcess, run_command_line
-from .report import render
 from .rows import ROWS, Row
 from .runner import Settings
 
@@ -66,38 +63,6 @@ def test_rows_of_this_library_alone() -> None:
         assert len(line["rounds"]["mcpclient"]) == 1
 
 
-def test_a_column_that_has_nothing_of_the_kind_has_a_dash() -> None:
-    """It has not failed: the row measures what only another column has."""
-    row = Row("ours", "ours", "manager-call", "stdio", rows.CALLS, count=1)
-
-    report = measure([row], [FLOOR], SETTINGS)
-
-    assert [(line["errors"], line["rounds"]) for line in report["lines"]] == [({}, {})] * 2
-    table = render(report, [FLOOR])
-    assert "failed" not in table
-    assert [line.split()[-1] for line in table.splitlines() if line.startswith("ours ")] == [
-        "-"
-    ] * 2
-
-
-def test_a_column_that_fails_says_why_and_leaves_the_others_alone() -> None:
-    broken = replace(FLOOR, key="mcp", title="broken", worker=[*FLOOR.worker[:2], "no.such.module"])
-    row = Row("stdio", "stdio", "sequence", "stdio", rows.CALLS, count=3)
-
-    report = measure([row], [FLOOR, broken], SETTINGS)
-
-    rate = report["lines"][0]
-    assert "no.such" in rate["errors"]["mcp"]
-    assert list(rate["median"]) == ["floor"]
-    assert "failed: stdio, mcp: " in render(report, [FLOOR, broken])
-
-
-def test_ratios_compare_within_a_round_and_higher_is_better() -> None:
-    assert rows.RATE.speed(50.0, 100.0) == 0.5
-    assert rows.SECONDS.speed(2.0, 1.0) == 0.5
-    assert rows.PEAK.speed(0.0, 1.0) is None
-
-
 @pytest.mark.parametrize(
     ("mark", "rounds", "met"),
     [
@@ -139,61 +104,6 @@ def test_an_answer_that_is_wrong_fails_the_worker() -> None:
         worker.order(do="close")
 
 
-def test_peers_that_are_not_installed_are_named() -> None:
-    absent = find_columns(["mcp", "fastmcp", "typescript"], NOWHERE)
-    assert all(column.absent for column in absent)
-
-
-def test_peers_are_found_by_what_their_environments_hold(tmp_path: Path) -> None:
-    environments = {
-        "alone": ["mcp-2.3.0"],
-        "crowded": ["mcp-2.3.0", "other-1.0"],
-        "old": ["mcp-1.29.1"],
-        "both": ["mcp-2.4.0", "fastmcp-4.1.0"],
-    }
-    for folder, packages in environments.items():
-        (tmp_path / folder / "bin").mkdir(parents=True)
-        (tmp_path / folder / "bin" / "python").touch()
-        (tmp_path / folder / "pyvenv.cfg").touch()
-        for package in packages:
-            site = tmp_path / folder / "lib" / "python3.12" / "site-packages"
-            (site / f"{package}.dist-info").mkdir(parents=True)
-    modules = tmp_path / "node" / "node_modules"
-    (modules / "@modelcontextprotocol" / "client").mkdir(parents=True)
-    (modules / "@modelcontextprotocol" / "client" / "package.json").write_text(
-        '{"version": "2.4.0"}', encoding="utf-8"
-    )
-    node = tmp_path / "elsewhere" / "node_modules" / "node-here" / "bin"
-    node.mkdir(parents=True)
-    (node / "node").touch()
-
-    official, fastmcp, typescript = find_columns(["mcp", "fastmcp", "typescript"], tmp_path)
-
-    assert (official.title, Path(official.worker[0]).parts[-3]) == ("mcp 2.3.0", "alone")
-    assert (fastmcp.title, Path(fastmcp.worker[0]).parts[-3]) == ("fastmcp 4.1.0", "both")
-    assert typescript.title == "TypeScript 2.4.0"
-    assert typescript.worker[0] == str(node / "node")
-
-
-def test_the_command_prints_the_table_and_writes_the_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "report.json"
-    arguments = ["--quick", "--rows", "import", "--rounds", "1", "--columns", "floor"]
-
-    assert main([*arguments, "--json", str(file)]) == 0
-
-    assert "asyncio floor" in capsys.readouterr().out
-    assert json.loads(file.read_text(encoding="utf-8"))["lines"][0]["row"] == "import"
-
-
-@pytest.mark.parametrize("arguments", [["--rows", "nothing"], ["--columns", "floor,other"]])
-def test_unknown_keys_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(arguments)
-    assert "not one of" in capsys.readouterr().err
-
-
 def test_a_command_line_that_fails_says_why() -> None:
     """F-SHOW-1: else a client that prints an error would be the fastest of all."""
     with pytest.raises(WorkerFailedError, match="out of order"):
@@ -210,16 +120,3 @@ def test_the_command_line_of_this_library_is_measured() -> None:
     for line in report["lines"]:
         assert line["errors"] == {}
         assert set(line["rounds"]) == {"floor", "mcpclient"}
-
-
-def test_calls_with_a_token_are_compared_with_those_without() -> None:
-    """A mark may compare two rows of this library."""
-    mark = Mark("json-authorized", times=0.85, beside="json-sequence")
-    own = {"mcpclient": [90.0]}
-    for plain, met in ((100.0, True), (120.0, False)):
-        rounds = {
-            ("json-authorized", "rate"): own,
-            ("json-sequence", "rate"): {"mcpclient": [plain]},
-        }
-        assert judge(mark, rounds).met is met
-    assert judge(mark, {("json-authorized", "rate"): own}).met is None

@@ -11,7 +11,7 @@ from tests.tools.soak.watch import Violations
 
 from .__main__ import main
 from .chaos import judged
-from .journal import Journal, Line, Tokens
+from .journal import Journal
 
 pytestmark = pytest.mark.needs_posix
 
@@ -75,45 +75,12 @@ def story(tmp_path: Path) -> Story:
     return story
 
 
-def test_what_is_stored_counts(story: Story) -> None:
-    story.tell("client-1", "saved u1 2", "unlocked u1")
-    story.store(u1=2)
-    assert story.judged() == (0, [])
-
-
-def test_the_token_before_counts_until_its_successor_is_used(story: Story) -> None:
-    """As if the client had been killed before it could save."""
-    story.store(u1=1)
-    assert story.judged() == (0, [])
-
-
 def test_a_used_token_in_the_store_is_found(story: Story) -> None:
     story.tell("client-2", "locked u1")
     story.tell("server", "used u1 2", "rotated u1 3")
     story.store(u1=1)
     found = ["the store holds token 1 of u1, (2, 3) count"]
     assert story.judged() == (1, found)
-
-
-def test_strictly_a_token_counts_once(tmp_path: Path) -> None:
-    story = Story(tmp_path, strict=True)
-    story.tell("client-1", "locked u1")
-    story.tell("server", "issued u1 1")
-    story.tell("client-1", "saved u1 1")
-    story.tell("server", "used u1 1", "rotated u1 2")
-    story.store(u1=1)
-    assert story.judged() == (1, ["the store holds token 1 of u1, (2,) count"])
-
-
-def test_a_user_who_is_asked_again_is_found(story: Story) -> None:
-    story.tell("client-1", "asked u1")
-    story.store(u1=2)
-    assert story.judged() == (1, ["client-1: u1 had to log in again"])
-
-
-def test_a_login_that_is_gone_is_found(story: Story) -> None:
-    story.store()
-    assert story.judged() == (1, ["the store holds token None of u1, (1, 2) count"])
 
 
 def test_two_that_hold_one_lock_are_found(story: Story) -> None:
@@ -130,36 +97,3 @@ def test_two_that_hold_one_lock_are_found(story: Story) -> None:
             "two tasks of client-2 hold the lock of u1",
         ],
     )
-
-
-def test_a_refusal_and_what_else_is_wrong_are_found(story: Story) -> None:
-    story.tell("server", "refused u1 9")
-    story.tell("client-1", "wrong something")
-    story.store(u1=2)
-    assert story.judged() == (0, ["server: token 9 of u1 no longer counts", "client-1: something"])
-
-
-def test_copies_left_behind_are_found(story: Story) -> None:
-    """One may be there, of the last process that was killed."""
-    story.store(u1=2)
-    for number in range(2):
-        (story.folder / f".credentials.json.{number}.unfinished").write_text("")
-    assert "there are 2 unfinished copies of the store" in story.judged()[1][0]
-
-
-def test_the_server_goes_on_where_it_was_killed() -> None:
-    tokens = Tokens(strict=False)
-    assert tokens.next("u1") == 1
-    for verb, number in (("issued", 1), ("used", 1), ("rotated", 2), ("used", 1), ("rotated", 3)):
-        tokens.take(Line(verb, "u1", number, "server"))
-    assert tokens.valid["u1"] == (1, 2, 3)
-    assert tokens.next("u1") == 4
-
-
-def test_a_token_counts_until_one_that_was_made_for_it_is_used() -> None:
-    """A request of a killed client, read late, takes nobody's login."""
-    tokens = Tokens(strict=False)
-    told = (("issued", 1), ("used", 1), ("rotated", 2), ("used", 1), ("rotated", 3), ("used", 2))
-    for verb, number in (*told, ("rotated", 4)):
-        tokens.take(Line(verb, "u1", number, "server"))
-    assert tokens.valid["u1"] == (2, 3, 4)
