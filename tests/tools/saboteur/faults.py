@@ -134,11 +134,6 @@ VISIBLE = _faults(
                 "        if self._is_wanted(request_id):\n            await self._deliver(answer)",
                 "        await self._deliver(answer)",
             ),
-            (
-                "what was not declared has another code",
-                "return ErrorCode.INVALID_PARAMS, error.reason, None",
-                "return ErrorCode.INTERNAL_ERROR, error.reason, None",
-            ),
         ],
         "framing.http1": [
             (
@@ -197,6 +192,13 @@ VISIBLE = _faults(
             )
         ],
         "transports.connected": [("lines are not ended", 'message + b"\\n"', "message")],
+        "jsonrpc.messages": [
+            (
+                "what was not declared has another code",
+                "return ErrorCode.INVALID_PARAMS, error.reason, None",
+                "return ErrorCode.INTERNAL_ERROR, error.reason, None",
+            ),
+        ],
         "jsonrpc.correlator": [("progress postpones nothing", "if pending.idle:", "if False:")],
         "client.connection.connection": [
             (
