@@ -57,7 +57,7 @@ def test_nothing_else_may_differ() -> None:
 @pytest.mark.parametrize("where", ["clientInfo", "io.modelcontextprotocol/clientInfo"])
 def test_a_client_says_its_own_version_and_nothing_else(where: str) -> None:
     def greeting(name: str, version: str) -> Message:
-        info = {where: {"name": name, "version": version}}
+        info: Message = {where: {"name": name, "version": version}}
         return call(1, **(info if where == "clientInfo" else {"_meta": info}))
 
     recorded, other = greeting("mcpclient", "0.0.9"), greeting("other", "1")
