@@ -58,11 +58,11 @@ class Claims:
             f"{self.sessions} recorded sessions with {self.servers} servers of {self.makers} "
             f"makers are replayed, {self.not_ours} of them with servers that are not ours. In "
             f"{self.sdks} the client was an official SDK, in {self.programs} a program built on "
-            f"one (the Inspector's command line; Codex, in Rust); in the {self.official} of the "
-            "official suite it was this library, and the suite was the judge. Each is replayed in "
+            f"one (the Inspector's command line; Codex, in Rust); {self.official} come "
+            "from the official suite, which tests this library directly. Each is replayed in "
             f"{self.chunkings} chunkings that count once. In {self.different} of them, some of "
             f"{self.differences} [differences](conformance/replay/differences.py) are accepted, "
-            "each for a reason."
+            "each for a stated reason."
         )
 
 

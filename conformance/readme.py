@@ -18,10 +18,10 @@ BEGIN = "<!-- conformance: written by `python -m conformance --write-readme` -->
 END = "<!-- end of conformance -->"
 
 _ABOUT = textwrap.fill(
-    "The checks of WebSocket without a revision are the cases of Autobahn's test suite but for "
-    "those of compression and speed; the logins over HTTP without one are Negotiate's. What is "
-    "bridged is the reference clients' sessions through `mcpclient bridge`, and the official "
-    "suite's scenarios of servers. The sets below are that suite's.",
+    "WebSocket checks without a revision are cases of Autobahn's test suite, except for "
+    "compression and speed; HTTP logins without a revision use Negotiate. The column "
+    '"bridged" counts the reference clients\' sessions through `mcpclient bridge` and the '
+    "official suite's server scenarios. The sets below belong to the official suite.",
     100,
 )
 

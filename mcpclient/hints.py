@@ -76,7 +76,7 @@ SHELL: Speech = {
 _NAMES = re.compile(r"\{([a-z_]+)\}")
 
 # Hints that several errors share.
-_CHECK_ENDPOINT = "Check that the URL is that of an MCP endpoint; many end in /mcp or /sse."
+_CHECK_ENDPOINT = "Check that the URL is an MCP endpoint; many end in /mcp or /sse."
 _GIVE_VARIABLE = "Give the variable that the server needs: {env} with {0}"
 _REPORT = "Report it to the author of the server; {trace} records the messages."
 _SERVER_FAILED = "The server has failed: look at its log, or try again later."

@@ -24,15 +24,16 @@ ALLOWED = {
     "docstrings that begin with a question word": 0,
     "docstrings that begin with Take": 0,
     "is no, are no": 0,
-    "relative clauses without a noun": 25,
+    "relative clauses without a noun": 45,
     "nobody, somebody": 0,
-    "text for a string": 9,
+    "text for a string": 11,
     "figures of speech": 0,
+    "those of, that of": 2,
 }
 
 QUESTIONS = ("What", "How", "Where", "When", "Who", "Whom", "Whose", "Which", "Why")
 PHRASES = {
-    "is no, are no": r"(?<!there )\b(?:is|are) no (?!longer)[a-z]",
+    "is no, are no": r"(?<![Tt]here )\b(?:is|are) no (?!longer)[a-z]",
     "relative clauses without a noun": r"(?:^|[^,;:] )\bwhat (?:the|is|a|an|it|they|was|stands)\b",
     "nobody, somebody": r"\b(?:nobody|somebody)\b",
     "text for a string": r"\b(?:has|have) to be a text\b|\b[Aa] text\b|\b[Tt]exts\b",
@@ -40,6 +41,7 @@ PHRASES = {
         r"\b(?:afar|over there|take note|hears? of|tells? of|insists?|disregards?|at home"
         r"|by word of|some day)\b"
     ),
+    "those of, that of": r"\b(?:those|that) of\b",
 }
 
 
@@ -60,7 +62,9 @@ def docstrings() -> Iterator[tuple[str, str]]:
 
 
 def prose() -> Iterator[tuple[str, str]]:
-    """Yield where comments and strings with words stand, and each of them in one line."""
+    """Yield where comments, strings with words and pages stand, and each of them in one line."""
+    for page in [*sorted(PACKAGE.rglob("*.md")), PACKAGE.parent / "README.md"]:
+        yield page.name, " ".join(page.read_text(encoding="utf-8").split())
     for path, source in modules().items():
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
             is_prose = token.type == tokenize.COMMENT or " " in token.string
@@ -87,7 +91,7 @@ def test_the_count_only_falls(name: str) -> None:
 
 
 def test_the_patterns_see_what_they_count() -> None:
-    sentence = "what it says is no text for somebody who hears of a text afar"
+    sentence = "what it says is no text for somebody who hears of a text afar, those of a server"
     counts = {name: len(re.findall(pattern, sentence)) for name, pattern in PHRASES.items()}
     assert counts == {
         "is no, are no": 1,
@@ -95,4 +99,5 @@ def test_the_patterns_see_what_they_count() -> None:
         "nobody, somebody": 1,
         "text for a string": 1,
         "figures of speech": 2,
+        "those of, that of": 1,
     }

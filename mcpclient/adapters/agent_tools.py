@@ -1,4 +1,4 @@
-"""Tools that run themselves: for programs that call models themselves, and those of the library."""
+"""Tools that run themselves: for programs that call models themselves, and tools of the library."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class AgentTool:
 
         ``arguments``: a mapping, or JSON as models write it. ``context`` is passed to hooks as
         ``trace``. ``validate_output``: structured content that does not match the output schema is
-        an error. ``call_options`` are those of `call_tool`; progress restarts ``timeout``.
+        an error. ``call_options``: see `call_tool`; progress restarts ``timeout``.
 
         A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
@@ -118,7 +118,7 @@ class AgentTool:
     ) -> str | list[dict[str, Any]]:
         """Call the tool and return the answer for the model as a string.
 
-        The arguments are those of `outcome`. After a failure the string begins with ``Tool
+        For the arguments see `outcome`. After a failure the string begins with ``Tool
         error:``. A note replaces images and other media; with ``media``, a result that has any is
         returned as the list `AgentOutcome.parts`.
         """
@@ -177,7 +177,7 @@ def _part(part: Part) -> dict[str, Any]:
     return {"type": part.kind, "mime_type": part.media_type, "data": part.base64}
 
 
-# Tools that the library itself offers to a model, in addition to those of servers
+# Tools that the library itself offers to a model, in addition to servers' tools
 
 # The most resources in a list, and the most tools that a search finds.
 _LISTED = 200

@@ -6,7 +6,7 @@ Sources: the types of the ``anthropic`` package 2.12.0 (``types/tool_param.py``,
 ``temperature``, no documents in messages of the model), and error messages of the service: names of
 tools and of properties at the root (``^[a-zA-Z0-9_.-]{1,64}$``: one bad key makes the whole request
 fail), no ``oneOf``, ``allOf`` or ``anyOf`` at the root, images of at most 5,242,880 bytes in
-Base64, whose media type must be that of their bytes, and none in messages of the model; stop
+Base64, whose media type must match their bytes, and none in messages of the model; stop
 sequences of more than white space; no calls and results where no tools are declared.
 """
 

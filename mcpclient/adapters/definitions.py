@@ -102,7 +102,7 @@ class ToolDefinitions(list[dict[str, Any]]):
         return estimated_tokens(json.dumps(self, ensure_ascii=False))
 
     def replace(self, other: ToolDefinitions) -> None:
-        """Replace the content with that of another list, in place."""
+        """Replace the content with another list's, in place."""
         self[:] = other
         self.__dict__.update(other.__dict__)
 

@@ -4,7 +4,7 @@ Sources: the types of the ``openai`` package 3.54.0 (``types/responses/function_
 ``strict`` and ``parameters`` are required keys; ``types/responses/response_input_item_param.py``;
 ``types/responses/response_function_call_output_item_list_param.py``: a result may hold text, images
 and files). Unless ``strict`` is sent as false, the service makes every optional parameter required.
-The rules for names and schemas are those of `openai_chat`.
+For the rules of names and schemas see `openai_chat`.
 """
 
 from __future__ import annotations

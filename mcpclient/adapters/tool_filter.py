@@ -55,7 +55,7 @@ class ToolFilter(NamedTuple):
 
 
 def _fits(pattern: str, server: str | None, name: str) -> bool:
-    if server is None:  # a client's tools are those of one server
+    if server is None:  # a client has one server's tools
         return any_pattern((pattern,)).match(name) is not None
     return fits_pair(pattern, server, name)
 

@@ -132,11 +132,11 @@ class Toolbox:
 
     - ``provider``: ``"anthropic"``, ``"openai_chat"``, ``"openai_responses"``, ``"google"``,
       ``"bedrock"``, or an object with the functions of `Provider`.
-    - ``functions``: functions of your own, plain or async, as tools beside those of the servers.
+    - ``functions``: functions of your own, plain or async, as tools besides the servers'.
       The docstring describes them, annotations and defaults make the schema; results become JSON
       or text for the model. A plain function runs in a worker thread.
     - ``include``, ``exclude``: patterns as of files: ``"github/create_*"`` matches tools of that
-      server by their own names, ``"delete_*"`` those of every server. ``include`` ignores the names
+      server by their own names, ``"delete_*"`` tools of every server. ``include`` ignores the names
       made for the model. They hold for the resources of servers as well, and ``tools.problems``
       names a pattern that fits nothing. Everything is included by default.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
@@ -145,7 +145,7 @@ class Toolbox:
       trust it. Your own functions and the two tools of ``resources`` need approval as well.
     - ``limits``: how much of a result the model gets, by default ``Limits()``.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
-    - ``search``: offer the tools ``search_tools`` and ``call_tool`` in place of those of the
+    - ``search``: offer the tools ``search_tools`` and ``call_tool`` instead of the tools of the
       servers. A number: only if there are more tools than that; ``"3%"``: only if they take more
       than this share of ``context``, the size of the model's context in tokens (200,000). This is
       decided once, when there are tools: make a toolbox for each conversation.
@@ -251,7 +251,7 @@ class Toolbox:
         The messages are in the order of the calls. A call that is invalid, refused, failed or timed
         out has a result that the model can read. The list is empty if there are no calls.
 
-        ``call_options``: those of `call_tool`. Raises `UsageError` for an unknown option, and for
+        ``call_options``: see `call_tool`. Raises `UsageError` for an unknown option, and for
         an object that is not a response of the provider. Cancelling it cancels all calls.
         """
         if call_options:

@@ -304,7 +304,7 @@ def check_binding(options: OAuthOptions, server_name: str, issuer: str) -> Flow[
         return
     raise RegistrationRequired(
         issuer,
-        f"the configured credentials are those of {record.get('issuer')}, trusted first for "
+        f"the configured credentials belong to {record.get('issuer')}, trusted first for "
         f"{record.get('server', server_name)}; to use them with another one, log out there "
         "(mcpclient auth logout), or name the right issuer=",
     )

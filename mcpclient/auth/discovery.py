@@ -1,6 +1,6 @@
 """Finding the authorization server: RFC 9728, then RFC 8414 and OpenID Connect Discovery.
 
-The order is that of the MCP authorization specification; the fallbacks of revision 2025-03-26
+The order follows the MCP authorization specification; the fallbacks of revision 2025-03-26
 follow. Metadata is checked field by field: its author is not trusted.
 """
 
@@ -109,7 +109,7 @@ def speaks_for(resource: str, metadata_url: str, server_url: str) -> bool:
 
     ``resource`` must be the server itself (RFC 9728 section 3.3). Many servers name a parent, which
     counts only at the parent's own well-known URL: the owner of one path of a host must not get
-    tokens for the whole host. A query must be that of the server. Raises `SsrfError` for an invalid
+    tokens for the whole host. A query must match the server's. Raises `SsrfError` for an invalid
     URL.
     """
     if origin_of(resource) != origin_of(server_url):
@@ -135,7 +135,7 @@ def discover(
     """Find the authorization server of ``server_url``.
 
     ``trust``: the only issuer to accept, or endpoints, with which no metadata is fetched.
-    ``resource_metadata_url``: that of the challenge. ``protocol_version`` is sent with every
+    ``resource_metadata_url``: from the challenge. ``protocol_version`` is sent with every
     request. Raises AuthError when there is no usable metadata, SsrfError for unsafe URLs.
     """
     endpoints = trust.endpoints

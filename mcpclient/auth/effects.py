@@ -189,7 +189,7 @@ class Ask(Effect[object]):
 class Exclusive(Effect[T]):
     """Run ``flow`` under the lock called ``name``, which excludes all who share the store.
 
-    ``flow`` loads from the store first, so that of many waiters only the first does the work.
+    ``flow`` loads from the store first, so only the first of many waiters does the work.
     """
 
     name: str

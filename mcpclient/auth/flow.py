@@ -360,7 +360,7 @@ class AuthorizedRequest:
     def recover(self, response: Response) -> Flow[bool]:
         """Get other tokens after a refusal; True when the request should be sent again.
 
-        False for responses that are not about authorization, and for those of other origins. Raises
+        False for responses that are not about authorization, or come from other origins. Raises
         InsufficientScope when no scope would help, AuthError when new tokens are refused too, and
         as `Authorization.log_in` does.
         """

@@ -142,7 +142,7 @@ class GrantTerms:
 class Grant(GrantTerms):
     """Tokens of one client for one server, and the terms they were granted on.
 
-    ``asked_scopes`` and ``asked_resource`` are those of the options it was obtained with; None:
+    ``asked_scopes`` and ``asked_resource`` come from the options it was obtained with; None:
     the server's choice.
     """
 
@@ -166,7 +166,7 @@ class Grant(GrantTerms):
         return grant
 
     def is_for(self, options: OAuthOptions) -> bool:
-        """Whether its client and its authorization server are those of the options."""
+        """Whether its client and its authorization server match the options."""
         endpoints = options.endpoints
         return (
             options.client_id in (None, self.client.client_id)
@@ -175,7 +175,7 @@ class Grant(GrantTerms):
         )
 
     def is_as_asked(self, options: OAuthOptions) -> bool:
-        """Whether its scopes, resource and key are those of the options too.
+        """Whether its scopes, resource and key match the options too.
 
         Two entries of one URL may ask for different ones; without scopes, any do.
         """
@@ -189,7 +189,7 @@ class Grant(GrantTerms):
 
 @dataclass(frozen=True)
 class GrantRequest:
-    """A request for a grant, whatever its grant type. Most fields are those of `GrantTerms`.
+    """A request for a grant, whatever its grant type. For most fields see `GrantTerms`.
 
     ``server_name``: the name of the server, and the account there, in stored records.
     """

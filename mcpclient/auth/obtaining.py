@@ -49,11 +49,11 @@ def scopes_for(
 ) -> tuple[str, ...]:
     """Return the scopes for a token request; an empty tuple leaves the parameter out.
 
-    The scopes that the challenge named are used, or else those of the resource's metadata. Scopes
-    of the options replace those of the metadata, and are added to those of a challenge. ``held``,
-    asked for before, are always kept, so that a step-up loses nothing. ``offline_access`` is added
-    where a refresh token is wanted and the authorization server lists it; where that server lists
-    its scopes without it, it is asked for only when a challenge or the user named it.
+    The scopes that the challenge named are used, or else the scopes in the resource's metadata.
+    Scopes of the options replace the metadata's, and are added to a challenge's. ``held``, asked
+    for before, are always kept, so that a step-up loses nothing. ``offline_access`` is added where
+    a refresh token is wanted and the authorization server lists it; where that server lists its
+    scopes without it, it is asked for only when a challenge or the user named it.
     """
     named = union(held, challenge.scopes or (), options.scopes or ())
     wanted, resource, listed = named, discovery.resource, discovery.server.scopes_supported
@@ -71,7 +71,7 @@ def scopes_for(
 def resource_for(options: OAuthOptions, discovery: Discovery, server_url: str) -> str | None:
     """Return the resource indicator to send (RFC 8707), or None.
 
-    It is exactly that of the metadata; without metadata, the server's own URL, required
+    It is exactly the metadata's; without metadata, the server's own URL, required
     "regardless of whether authorization servers support it" (MCP authorization).
     """
     if options.resource is not None:

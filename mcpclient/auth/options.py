@@ -120,7 +120,7 @@ class OAuth(ServerTrust):
     - ``token_endpoint_auth_method``: only needed where the server's metadata does not name one.
     - ``issuer``, ``endpoints``, ``trust_first_issuer``: which authorization server to trust; with a
       secret or signer, one of the three is needed. They and ``resource``, ``allowed_hosts``,
-      ``local_development``, ``ssl_context``, ``dpop`` and ``account`` are those of `ServerTrust`.
+      ``local_development``, ``ssl_context``, ``dpop`` and ``account``: see `ServerTrust`.
     """
 
     client_id: str | None = None
@@ -159,7 +159,8 @@ class ClientCredentials(ServerTrust):
     ``issuer``, ``endpoints`` or ``trust_first_issuer=True`` names the authorization server that may
     have them; without one of these, a UsageError is raised. ``store``: keeps tokens (default: a
     file that only this user may read). ``token_endpoint_auth_method``: only needed where the
-    server's metadata does not name one. Further options: ``scopes``, and those of `ServerTrust`.
+    server's metadata does not name one. Further options: ``scopes``, and the options of
+    `ServerTrust`.
     """
 
     client_id: str = ""
@@ -200,7 +201,7 @@ class EnterpriseManaged(ServerTrust):
 
     ``client_id`` and ``client_secret`` (or ``signer``) are those at the MCP server's own
     authorization server. ``store``: keeps tokens (default: a file that only this user may read).
-    Further options: ``scopes``, ``token_endpoint_auth_method``, and those of `ServerTrust`.
+    Further options: ``scopes``, ``token_endpoint_auth_method``, and the options of `ServerTrust`.
     """
 
     identity_provider: IdentityProvider = field(default_factory=_missing_provider)
@@ -226,7 +227,8 @@ class WorkloadIdentity(ServerTrust):
 
     ``assertion`` is that JWT, or a function that gives a fresh one. Exactly one token request is
     made for each authorization; a refusal is final. ``store``: keeps tokens (default: a file that
-    only this user may read). Further options: ``client_id``, ``scopes`` and those of `ServerTrust`.
+    only this user may read). Further options: ``client_id``, ``scopes`` and the options of
+    `ServerTrust`.
     """
 
     client_secret: ClassVar[None] = None

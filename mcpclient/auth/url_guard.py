@@ -82,7 +82,7 @@ class UrlPolicy:
 
     ``allow_insecure_http``: http as well. ``allow_loopback``: loopback, private and link-local
     hosts as well. ``allowed_hosts``: hosts where an endpoint may be. ``trusted_origins``, as
-    `origin_of` spells them, may be private. ``server_origin``: that of the MCP server.
+    `origin_of` spells them, may be private. ``server_origin``: the MCP server's.
     """
 
     allow_insecure_http: bool = False
@@ -96,7 +96,7 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
     """Raise `SsrfError` unless ``url``, named by a server, may be requested.
 
     Its scheme must be https, or http if the policy allows it. Its host must be public in any
-    spelling and, unless ``issuer_url`` is None, that of the issuer or an allowed one.
+    spelling and, unless ``issuer_url`` is None, the issuer's or an allowed one.
     """
     parts, host = _parse(url)
     if parts.scheme == "http":
@@ -115,7 +115,7 @@ def assert_safe_url(url: str, issuer_url: str | None, policy: UrlPolicy) -> None
         return
     if host not in {allowed.lower().rstrip(".") for allowed in policy.allowed_hosts}:
         raise SsrfError(
-            url, f"the host is not that of {without_query(issuer_url)} and not in allowed_hosts"
+            url, f"the host is neither the host of {without_query(issuer_url)} nor in allowed_hosts"
         )
 
 

@@ -77,7 +77,7 @@ class Rounds:
     async def call(self, method: str, params: Params, work: Coroutine[Any, Any, Params]) -> Params:
         """Return the result of a call, or the questions that come first.
 
-        ``params``: the host's, which may be those of a retry; otherwise ``work`` makes the call.
+        ``params``: the host's, possibly of a retry; otherwise ``work`` makes the call.
         Raises `PeerError` for a retry of anything but a held call, or of one that was retried.
         """
         subject = {"method": method, **params}
@@ -113,8 +113,8 @@ class Rounds:
         if held is None or held.subject != subject:
             raise PeerError(
                 ErrorCode.INVALID_PARAMS,
-                "requestState is not that of a call which waits for input; it is used once, with "
-                "the params of its call",
+                "requestState does not belong to a call that waits for input; it is used once, "
+                "with the params of its call",
             )
         del self._held[str(state)]
         answers: Any = params.get("inputResponses")

@@ -65,8 +65,8 @@ def _approve(screen: Screen, options: argparse.Namespace) -> Answer:
 def _agreements(words: Iterable[str]) -> list[Agreement]:
     """Return the servers that words name: ``NAME``, ``NAME@APPLICATION``, or all by ``@…``.
 
-    An empty word: those of the files that apply to this folder. Raises `UsageError` for a word that
-    names none.
+    An empty word: all servers of the files that apply to this folder. Raises `UsageError` for a
+    word that names none.
     """
     return [each for word in words for each in _named(*split_application(word))]
 

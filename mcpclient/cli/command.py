@@ -156,7 +156,7 @@ DECLARED: dict[str, Any] = {}
 class _Declared(Generic[Function]):
     """A command, which is used as the decorator of its function.
 
-    ``usage`` shows its words. ``options``: those of its own, beside those for connecting, which it
+    ``usage`` shows its words. ``options``: its own, besides those for connecting, which it
     has if it ``takes_server``. ``details`` are for ``--help``.
     """
 
@@ -239,7 +239,7 @@ class Request(NamedTuple):
 
 
 class LocalRequest(NamedTuple):
-    """A function, such as that of a `LocalCommand`, with its options."""
+    """A function, such as a `LocalCommand`'s, with its options."""
 
     function: RunLocal
     options: argparse.Namespace

@@ -81,7 +81,7 @@ def paths_of(application: str) -> list[str]:
 
 
 def is_name(name: str, path: str | None) -> bool:
-    """Whether a name is that of a configured server."""
+    """Whether a name belongs to a configured server."""
     try:
         return name in load(path).servers
     except UsageError:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..sandbox.rights import Sandbox
     from .asking import Asking
 
-# Options of the command line that are those of a client.
+# Options of the command line that a client has as well.
 _SAME = (
     *("timeout", "max_timeout", "protocol_version", "transport"),
     *("cwd", "trace", "ca_file", "proxy"),

@@ -140,7 +140,7 @@ _NONE = "No server is configured: name one, or write one into a file with mcpcli
     usage="[OPTION ...] [SERVER | -- SERVER-COMMAND ...]",
     takes_server=True,
     details="Checks each step in order, from the configuration to the schemas of the tools, and "
-    "names the first that fails, with a hint. The exit code is that of the first failed check; "
+    "names the first that fails, with a hint. The exit code comes from the first failed check; "
     "warnings are 0. Without a name, all configured servers are checked.",
 )
 def _doctor(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:

@@ -47,7 +47,7 @@ options:
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code.
 
-    ``argv``: the words after the program's name, by default those of this process. ``--help`` of a
+    ``argv``: the words after the program's name, by default this process's. ``--help`` of a
     command raises SystemExit.
     """
     words = list(sys.argv[1:] if argv is None else argv)

@@ -98,7 +98,7 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
 
 
 def own_words(words: Sequence[str]) -> list[str]:
-    """Return the words without those of a server's command line."""
+    """Return the words without a server's command line."""
     if words[0] not in COMMANDS or not isinstance(command_named(words[0]), OuterCommand):
         return split_at_command(words)[0]
     outer, inner = split_after_file(words[1:])

@@ -32,7 +32,7 @@ from .screen import Screen
     options=(flag("--force", "overwrite the file if it exists"),),
     details="The file is a transcript: one JSON object per line for everything sent and received, "
     "also while logging in, with secrets replaced. mcpclient replay FILE COMMAND runs the command "
-    "again without the server. The output and the exit code are those of COMMAND.\n\n"
+    "again without the server. The output and the exit code come from COMMAND.\n\n"
     "examples:\n"
     "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
     "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server",

@@ -276,7 +276,7 @@ class Client(Contents):
         ``tool``: its name, or the `Tool` from a listing, which says whether it can be called as a
         task (for a name, the latest listing does). ``ttl``: seconds the server should keep the task
         (2025-11-25 only; it may decide otherwise). ``on_progress`` is called for as long as the
-        task runs. The other options are those of `call_tool`; a hook around the call sees the task
+        task runs. For the other options see `call_tool`; a hook around the call sees the task
         as a result without content.
 
         A server with the tasks extension may also answer at once: then the task is over and has no
@@ -336,7 +336,7 @@ class Client(Contents):
         Takes the task or its id, from this connection or an earlier one. It polls the server at
         the interval the server asks for, answers its requests for input through the handlers, and
         reconnects when the connection is lost. The result of a task that `call_tool_task` returned
-        is checked like that of `call_tool`. ``on_status`` takes the `Task` whenever its status or
+        is checked as by `call_tool`. ``on_status`` takes the `Task` whenever its status or
         message has changed. ``timeout``: seconds for each request; ``max_timeout``: seconds in all,
         by default the client's, or the task's time to live where it has one. ``headers`` are sent
         with each request.
@@ -390,7 +390,7 @@ async def call(
     returns: type[ResultT] | None = None,
     **options: Unpack[ClientOptions],
 ) -> ResultT:
-    """Connect, call one tool, and close. ``options`` are those of `Client`; see its `call_tool`."""
+    """Connect, call one tool, and close. ``options``: see `Client`; see its `call_tool`."""
     async with Client(target, **options) as client:
         return await client.call_tool(
             tool, arguments, raise_on_error=raise_on_error, returns=returns
@@ -398,6 +398,6 @@ async def call(
 
 
 async def list_tools(target: Target, **options: Unpack[ClientOptions]) -> list[Tool]:
-    """Connect, list the tools, and close. ``options`` are those of `Client`."""
+    """Connect, list the tools, and close. ``options``: see `Client`."""
     async with Client(target, **options) as client:
         return await client.list_tools()

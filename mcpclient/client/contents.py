@@ -128,13 +128,13 @@ class Contents(Requests):
     # Resources
 
     async def list_resources(self, **options: Unpack[QueryOptions]) -> list[Resource]:
-        """Return the resources of all pages. The options are those of `request`, which it calls."""
+        """Return the resources of all pages. For the options see `request`, which it calls."""
         return [Resource(item) for item in await self._list("resources/list", "resources", options)]
 
     async def list_resource_templates(
         self, **options: Unpack[QueryOptions]
     ) -> list[ResourceTemplate]:
-        """Return the resource templates of all pages. The options are those of `request`."""
+        """Return the resource templates of all pages. For the options see `request`."""
         items = await self._list("resources/templates/list", "resourceTemplates", options)
         return [ResourceTemplate(item) for item in items]
 
@@ -146,7 +146,7 @@ class Contents(Requests):
     ) -> ReadResourceResult:
         """Read a resource, given its URI, or a template and the values of its variables.
 
-        The other options are those of `request`, which it calls. Also raises what
+        For the other options see `request`, which it calls. Also raises what
         `ResourceTemplate.expand` does.
         """
         if isinstance(uri, ResourceTemplate):
@@ -158,7 +158,7 @@ class Contents(Requests):
     # Prompts
 
     async def list_prompts(self, **options: Unpack[QueryOptions]) -> list[Prompt]:
-        """Return the prompts of all pages. The options are those of `request`, which it calls."""
+        """Return the prompts of all pages. For the options see `request`, which it calls."""
         return [Prompt(item) for item in await self._list("prompts/list", "prompts", options)]
 
     async def get_prompt(
@@ -167,7 +167,7 @@ class Contents(Requests):
         arguments: Mapping[str, str] | None = None,
         **options: Unpack[QueryOptions],
     ) -> GetPromptResult:
-        """Return a prompt, filled in with the arguments. The options are those of `request`."""
+        """Return a prompt, filled in with the arguments. For the options see `request`."""
         params: dict[str, Any] = {"name": name}
         if checked_arguments(arguments):
             params["arguments"] = arguments
@@ -186,7 +186,7 @@ class Contents(Requests):
 
         ``reference``: the `Prompt` or `ResourceTemplate`, or a reference as the protocol has it,
         such as ``{"type": "ref/prompt", "name": …}``. ``value``: what has been typed so far.
-        ``context``: the arguments that are already known. The other options are those of `request`.
+        ``context``: the arguments that are already known. For the other options see `request`.
         """
         if isinstance(reference, Prompt):
             reference = {"type": "ref/prompt", "name": reference.name}
@@ -301,7 +301,7 @@ class Contents(Requests):
         these URIs, and of the tasks with these ids. See `Subscription`.
 
         Any number of listeners may be open at once. In the handshake era, a server that reports
-        status changes of tasks reports those of all tasks.
+        status changes of tasks reports the changes of all tasks.
         """
         if isinstance(uris, str) or isinstance(tasks, str):
             raise UsageError("uris and tasks are lists of strings")

@@ -28,8 +28,9 @@ class Feed(Observer):
     """The work behind a subscription, from its first use to its end.
 
     In the stateless era it is one ``subscriptions/listen`` request that stays open ("Subscriptions"
-    page of revision 2026-07-28). In the handshake era the session reports changes anyway, and those
-    of subscribed resources (tools, prompts, resources and tasks pages of revision 2025-11-25).
+    page of revision 2026-07-28). In the handshake era the session reports changes anyway, and
+    changes of subscribed resources (tools, prompts, resources and tasks pages of revision
+    2025-11-25).
 
     The `Subscription` is only a handle to it, so dropping the last reference to that ends it.
     """

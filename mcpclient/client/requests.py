@@ -58,7 +58,7 @@ ToolOutcome = Union[CallToolResult, McpError]
 class Requests:
     """The base of a client: all of its state, requests and notifications, and tools.
 
-    Everything may be called in any event loop, and runs in that of the connection.
+    Everything may be called in any event loop, and runs in the connection's.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -112,7 +112,7 @@ class Requests:
     ) -> dict[str, Any]:
         """Send any request and return its result as the server sent it.
 
-        The options are those of `QueryOptions`.
+        For the options see `QueryOptions`.
 
         Raises `PeerError` for an error answer, `CallTimeout`, `ConnectionLost` (`ProcessExited`
         for a server process), `HttpError`, `ProtocolViolation`, `ClientClosed`, and
@@ -166,7 +166,7 @@ class Requests:
         return self._listed.are_stale
 
     async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
-        """Return the tools of all pages. The options are those of `request`, which it calls.
+        """Return the tools of all pages. For the options see `request`, which it calls.
 
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
@@ -206,7 +206,7 @@ class Requests:
     ) -> ResultT:
         """Call a tool with exactly one request, or as a task where it can only be called so.
 
-        The options are those of `CallOptions`.
+        For the options see `CallOptions`.
 
         When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
         `ToolError` is raised instead. Also raises what `request` does. Structured content is
@@ -260,7 +260,7 @@ class Requests:
     ) -> list[ToolOutcome]:
         """Call several tools at the same time, and return their outcomes in the same order.
 
-        ``calls``: the name and the arguments of each. ``options`` are those of `call_tool`, and
+        ``calls``: the name and the arguments of each. ``options``: see `call_tool`, and
         hold for each call by itself. A call that fails does not end the others: the `McpError`
         that `call_tool` would raise stands in its place. Cancelling cancels all of them.
 

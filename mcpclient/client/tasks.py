@@ -244,7 +244,7 @@ class TaskInputs:
 class CoreTaskWait(Observer):
     """One wait for a task, whose requests for input and result both come by ``tasks/result``.
 
-    ``limits``: those of each request and, as ``max_timeout``, of the whole wait. If the caller did
+    ``limits``: for each request and, as ``max_timeout``, of the whole wait. If the caller did
     not choose the latter (``by_default``), a task with a time to live has that as its limit. Time
     in which a handler answers for the task is not counted.
     """

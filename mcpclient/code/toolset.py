@@ -63,7 +63,7 @@ Answer = Callable[[str, Arguments], Awaitable[dict[str, Any]]]
 class CodeMode:
     """The way in which a toolbox runs Python that a model writes: ``toolbox(…, code=CodeMode())``.
 
-    - ``sandbox``: the rights of the code, as those of a server: by default it has no network, and a
+    - ``sandbox``: the rights of the code, like a server's: by default it has no network, and a
       temporary folder. Where it states no ``memory`` and no ``processes``, 512 MiB and 32 hold.
       Where the system cannot confine it, making the toolbox raises `SandboxUnavailable`, unless
       ``best_effort`` is true: then the model's code may have all of your rights.
@@ -296,7 +296,7 @@ def require_confinement(mode: CodeMode) -> None:
 _WHOLE = Limits(max_chars=16 << 20)
 # Runs at the same time: a model may ask for a hundred in one response.
 _AT_ONCE = 4
-# Above this number of paths, those of removed tools are forgotten.
+# Above this number of paths, the paths of removed tools are forgotten.
 _MAX_PATHS = 20_000
 
 CallTool = Callable[[RawCall, Mapping[str, Any]], Awaitable[Outcome]]

@@ -119,8 +119,9 @@ def named_files(
 ) -> Iterator[NamedFile]:
     """Yield the files that an entry names: by ``envFile``, ``{file:…}``, in its command and env.
 
-    ``base``: where relative paths begin; ``around``: where those of ``{file:…}`` do. ``variables``:
-    their values, without asking for any. Raises `EntryError` for too many words or values.
+    ``base``: where relative paths begin; ``around``: where the paths of ``{file:…}`` begin.
+    ``variables``: their values, without asking for any. Raises `EntryError` for too many words or
+    values.
     """
 
     def path_of(text: str, folder: str) -> str:

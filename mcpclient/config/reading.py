@@ -118,7 +118,7 @@ def _refuse_costly_toml(text: str) -> None:
     for number, line in enumerate(text.split("\n"), 1):  # the only end of a line in TOML
         dots = line.count(".")
         if line.lstrip().startswith("["):
-            header = max(header, dots)  # those of a table stand before each name in it
+            header = max(header, dots)  # a table's dots precede each name in it
         work += (header + dots) * (dots + 1)
         if work > _MAX_TOML_WORK:
             raise DocumentError("its dotted names have too many parts", number, "write tables")

@@ -129,7 +129,7 @@ def discover_configs(
 ) -> list[FoundConfig]:
     """Return the files of MCP applications that are on this machine; none of them is read.
 
-    ``apps``: only those of these applications. ``start``: the project's folder. ``env``: the
+    ``apps``: only the files of these applications. ``start``: the project's folder. ``env``: the
     environment that tells where the user's folders are (by default this process's).
 
     Raises `UsageError` for an application that is not known.

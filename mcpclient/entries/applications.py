@@ -16,7 +16,7 @@ class Application:
     """An application, and how it reads the fields that all of them have.
 
     ``seconds``: how many a unit of ``timeout`` has; None: it is not documented, and one is assumed.
-    ``bare_dollar``: ``$NAME`` is a variable too. ``url_transport``: that of a URL without a type;
+    ``bare_dollar``: ``$NAME`` is a variable too. ``url_transport``: for a URL without a type;
     None: detected. ``http_falls_back``: a type of ``http`` is detected as well. ``limits_start``:
     ``timeout`` is about starting, not about calls.
     """
@@ -51,8 +51,8 @@ class FileKind:
     """One kind of file: ``ending`` of its path, ``key`` where its servers stand.
 
     ``settings``: it holds other settings too, so that it may have no servers. ``folders``: those in
-    which it is on a machine: ``.`` is a project's, ``~`` the user's, ``{data}`` that of application
-    data, ``{settings}`` that around this library's.
+    which it is on a machine: ``.`` is a project's, ``~`` the user's, ``{data}`` the folder of
+    application data, ``{settings}`` the folder around this library's.
     """
 
     application: str
@@ -178,7 +178,7 @@ class Found:
 def find_servers(document: Any, kind: FileKind) -> Found | None:
     """Return the place of the servers in a document, or None when it has none at all.
 
-    The key of the file's own application is read before those of others.
+    The key of the file's own application is read before other applications' keys.
     """
     own = APPLICATIONS[kind.application]
     named = [(kind.key, None)] if kind.ending and kind.key else []

@@ -140,7 +140,7 @@ class _Resolver:
             elif "\0" not in expanded.text:
                 found[name] = expanded.text
                 if field == "headers" and self.variables.holds_more(text):
-                    hint = "write the value itself, or ${NAME} for that of a variable"
+                    hint = "write the value itself, or ${NAME} for the value of a variable"
                     self.report("it holds a placeholder, which is sent as it is", *path, hint=hint)
         return found
 

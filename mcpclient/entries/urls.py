@@ -39,7 +39,7 @@ class CanonicalUrl:
 
     @property
     def has_usual_port(self) -> bool:
-        """Whether the port is that of the scheme, so that it need not be written."""
+        """Whether the port is the scheme's default, so that it need not be written."""
         return self.port == DEFAULT_PORTS.get(self.scheme)
 
     def __str__(self) -> str:

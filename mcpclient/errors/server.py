@@ -42,7 +42,7 @@ class PeerError(ServerError):
 class UrlElicitationRequired(PeerError):
     """The call can be made only after someone has visited a URL (error -32042 of 2025-11-25).
 
-    Fields beside those of `PeerError`: ``elicitations``, one mapping for each visit, with ``url``,
+    Fields besides `PeerError`'s: ``elicitations``, one mapping for each visit, with ``url``,
     ``elicitationId`` and ``message``. Show the whole URL and ask before opening it; when the visit
     is over, make the call again.
     """
@@ -258,7 +258,7 @@ class SessionExpired(HttpError):
     """The server has forgotten the session: a 404 for a request that carried the session id this
     server had issued, or a 400 that says so.
 
-    Field beside those of `HttpError`: ``is_new``, whether that session had just begun: then the
+    Field besides `HttpError`'s: ``is_new``, whether that session had just begun: then the
     server loses its sessions, or several servers share one address without sharing sessions.
     """
 

@@ -139,7 +139,7 @@ def _expand_variable(operator: _Operator, variable: _Variable, value: object) ->
         return _named(operator, variable.name, _encode(text, operator.keeps_reserved))
     if variable.prefix is not None:
         raise UsageError(f"{variable.name}: the template takes a prefix of it, so it must be text")
-    pairs: list[tuple[object, ...]]  # without a key for those of a list
+    pairs: list[tuple[object, ...]]  # without a key for items of a list
     if isinstance(value, Mapping):
         pairs = list(value.items())
     elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):

@@ -13,7 +13,7 @@ _NAMES = {  # attributes of a name (2.5.4.n) that say who it is, the best one fi
 _LONGEST = 200  # characters of a name
 _STRINGS = {0x1E: "utf-16-be", 0x1C: "utf-32-be", 0x14: "latin-1"}
 
-# The ends of object identifiers of signatures, after that of the family; RSASSA-PSS and others name
+# The ends of object identifiers of signatures, after the family's; RSASSA-PSS and others name
 # the hash by an identifier of its own.
 _RSA, _ECDSA = bytes.fromhex("2a864886f70d0101"), bytes.fromhex("2a8648ce3d0403")
 _SHA_2 = bytes.fromhex("6086480165030402")

@@ -37,7 +37,7 @@ class ResponseHead(NamedTuple):
     """The answer's status line and header fields; ``http_version`` is like ``"1.1"``.
 
     ``request``: the head of the request, if known: an answer may repeat its credentials.
-    ``certificate``: that of the server, in DER, for a 401 over TLS.
+    ``certificate``: the server's, in DER, for a 401 over TLS.
     """
 
     status: int

@@ -79,7 +79,7 @@ class Url(NamedTuple):
 def parse_url(text: str, *, of_proxy: bool = False) -> Url:
     """Parse an absolute http, https, ws, wss, tcp or unix URL; the fragment is dropped.
 
-    ``of_proxy``: the URL may be that of a SOCKS proxy as well.
+    ``of_proxy``: the URL of a SOCKS proxy is accepted as well.
 
     A unix URL has no host, and its target is the path of the socket, not percent-encoded. Raises
     `UsageError`, which names the fault and shows neither credentials nor query.

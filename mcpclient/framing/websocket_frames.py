@@ -242,7 +242,7 @@ _OUTPUT_STEP = 1 << 20
 
 
 class DeflateParameters(NamedTuple):
-    """The agreed parameters; the defaults are those of RFC 7692 section 7.1."""
+    """The agreed parameters; the defaults come from RFC 7692 section 7.1."""
 
     server_no_context_takeover: bool = False
     client_no_context_takeover: bool = False

@@ -95,7 +95,7 @@ class Changes:
                 self._tell(method, {}, partial(_wants, kind))
 
     def _tell(self, method: str, params: Params, fits: Callable[[ListenFilter], object]) -> None:
-        """Send a notification to the host, or to those of its subscriptions that it fits."""
+        """Send a notification to the host, or to its subscriptions that match."""
         if self._gateway.version:
             self._gateway.tell(method, params)
         for request_id, wanted in self._listeners.items():

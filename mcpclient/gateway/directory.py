@@ -27,7 +27,7 @@ LISTS = {
     "resources/list": ("resources", "uri"),
     "resources/templates/list": ("resourceTemplates", "uriTemplate"),
 }
-"""The methods of lists, with the key of their items, and that of an item's identity."""
+"""The methods of lists, with the key of their items, and the key that identifies an item."""
 
 _RESOURCES, _TEMPLATES = "resources/list", "resources/templates/list"
 
@@ -38,7 +38,7 @@ class Directory:
     """The items of each kind that each server listed last.
 
     A prompt is named as a tool is. A resource or template keeps its URI; where servers share one,
-    it is the first server's, and that of the others is ``server:URI``.
+    the first server keeps it, and the others have ``server:URI``.
     """
 
     def __init__(self, gateway: Gateway, names: ToolNames) -> None:
@@ -125,7 +125,7 @@ class Directory:
     async def resource(self, uri: object, key: str = "uri") -> tuple[ManagedUpstream, str]:
         """Return the server of a resource or a template, and its URI there. Raises `PeerError`.
 
-        A URI that no server lists is that of the server one of whose templates it fits, or of the
+        A URI that no server lists belongs to a server with a template that it fits, or of the
         only one that has resources.
         """
         wanted, only = str(uri), self._only

@@ -185,7 +185,7 @@ class Gateway(HostService):
 
     @property
     def lists_tools(self) -> bool:
-        """Whether the list of tools is that of the servers, and changes with it."""
+        """Whether the tools are the servers' own, and change with them."""
         return self._meta_tools is None
 
     async def settle(self) -> None:
@@ -418,7 +418,7 @@ async def bridge(
 
     ``manager``: one that is not open; it is opened with the capabilities of the host, at its first
     request, and closed at the end. ``stdin``, ``stdout``: raw binary files or pipes, which
-    this closes (by default those of the process). ``expose``: the tools that the host gets:
+    this closes (by default the process's own). ``expose``: the tools that the host gets:
     ``"all"``; ``"search"``: find, describe and call in their place; ``"code"``: also run_python.
     ``wait``: the most seconds that lists wait for servers that are still starting. ``read_only``:
     only tools of which a trusted server says that they change nothing.

@@ -2,7 +2,7 @@
 
 Their definitions are the same for the whole session, so that a cache of the conversation stays
 valid. A host that always allows one of them allows all that it reaches, and so the annotations of
-``call`` and ``run_python`` are those of the worst tool that there may be.
+``call`` and ``run_python`` describe the worst tool that there may be.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Row(NamedTuple):
     and ``detail``: its subject, cut to a line. ``size``: characters of the record. ``partner``: the
     number of the request that an answer belongs to, or of the answer, or None. ``milliseconds``:
     the time from the request to this answer. ``channel``: as in the record. ``faults``: the
-    violations of the protocol in it. ``level``: that of a log message. ``at``: seconds since the
+    violations of the protocol in it. ``level``: a log message's. ``at``: seconds since the
     epoch, None where the transcript does not say when it began.
     """
 

@@ -22,7 +22,7 @@ _CODE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 async def report(room: Room) -> str:
     """Return the document that shows all servers of a room as they are now, read only.
 
-    Its data are those of the journals, so secrets are replaced as in recordings.
+    Its data come from the journals, so secrets are replaced as in recordings.
     """
     room.observe()
     servers = {name: await _session(watch) for name, watch in room.watches.items()}

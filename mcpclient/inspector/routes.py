@@ -76,9 +76,7 @@ class Routes:
         given = request.headers.get("authorization", "").encode("latin-1")
         is_authorized = hmac.compare_digest(given, b"Bearer " + self._token)
         if request.path != "/" and not is_authorized:
-            return LocalResponse(
-                401, body=b"the token is missing, or is not that of this inspector"
-            )
+            return LocalResponse(401, body=b"the token is missing, or belongs to another inspector")
         if methods is None:
             return LocalResponse(404, body=b"there is nothing here")
         route = methods.get(request.method)

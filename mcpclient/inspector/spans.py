@@ -59,7 +59,7 @@ class Spans:
     def __init__(self) -> None:
         self.version: int = 0
         self._latest: OrderedDict[int, Span] = OrderedDict()  # the last changed at the end
-        self._by_id: dict[str, Span] = {}  # those of this connection
+        self._by_id: dict[str, Span] = {}  # of this connection
         self._by_token: dict[str, Span] = {}
         self._by_channel: dict[str, Span] = {}
         self._questions: dict[str, tuple[Span, dict[str, Any]]] = {}

@@ -144,7 +144,7 @@ class Calls(abc.ABC):
         returns: type[ResultT] | None = None,
         **options: Unpack[CallOptions],
     ) -> ResultT:
-        """Call a tool by its full name. The options are those of `Client.call_tool`.
+        """Call a tool by its full name. For the options see `Client.call_tool`.
 
         While its server is being connected, the call waits within its ``timeout``; a name that is
         not known yet waits for the server whose name it begins with. When the connection is lost,
@@ -219,7 +219,7 @@ class Calls(abc.ABC):
     ) -> ReadResourceResult:
         """Read a resource of ``server``, or of the one that lists it; also ``server:uri``.
 
-        Options and exceptions are those of `Client.read_resource`. Also raises `UsageError` when it
+        For options and exceptions see `Client.read_resource`. Also raises `UsageError` when it
         may be one of several servers', also of one whose list is not known yet.
         """
         if server is None:
@@ -245,7 +245,7 @@ class Calls(abc.ABC):
     ) -> GetPromptResult:
         """Get a prompt by ``server:prompt``, or by its own name when ``server`` is given.
 
-        Options and exceptions are those of `Client.get_prompt`. Also raises `UsageError` for a name
+        For options and exceptions see `Client.get_prompt`. Also raises `UsageError` for a name
         that fits several servers.
         """
         if server is None:

@@ -44,7 +44,7 @@ def parse_tool_name(name: str) -> ParsedName | None:
 
     For permission rules only: ``mcp__github`` names every tool of a server. Which tool a call means
     is looked up instead. A server's name is cleaned in it: ``github__x`` becomes ``github_x``, so
-    that its tools are not taken for those of ``github``. None for a name of another form.
+    that its tools are not mistaken for ``github``'s. None for a name of another form.
     """
     begins, separator, rest = name.partition("__")
     if begins != "mcp":
@@ -150,7 +150,7 @@ class ToolNames:
         return {"label": known.label, "spelling": self._spelling(known), "names": unusual}
 
     def reserve(self, rank: Callable[[str], Any] = lambda server: 0) -> None:
-        """Give labels to the servers that have none, those of a lower ``rank`` first.
+        """Give labels to the servers that have none, in the order of ``rank``.
 
         Then to those whose names are labels as they are, and in the order of the configuration.
         """
@@ -355,7 +355,7 @@ def is_offered(tool: str, include: Sequence[str], exclude: Sequence[str]) -> boo
 
 
 def fits_pair(pattern: str, server: str, tool: str) -> bool:
-    """Return whether ``server/tool`` fits a tool of a server, or ``tool`` that of any server.
+    """Return whether ``server/tool`` fits a tool of a server, or ``tool`` a tool of any server.
 
     Both are names of the configuration and of the server; the names made for models do not matter.
     A ``*`` never crosses from the server's name into the tool's, and either may contain ``/``.

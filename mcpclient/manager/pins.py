@@ -57,9 +57,9 @@ class Mismatch:
 
     ``tool``: the server's own name of it, or "" for the server itself. ``kind``: ``"changed"``,
     ``"added"`` (not in the lock), ``"removed"``, ``"duplicate"`` (listed more than once, so that
-    its name says nothing), ``"instructions"`` (those of the server have changed), or ``"server"``:
-    its entry in the configuration is another one than that which was locked. ``difference``: of
-    the definitions or instructions, as escaped lines of text.
+    its name says nothing), ``"instructions"`` (the server's have changed), or ``"server"``: its
+    entry in the configuration differs from the one that was locked. ``difference``: of the
+    definitions or instructions, as escaped lines of text.
     """
 
     tool: str

@@ -225,7 +225,7 @@ def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
 class ServerTools(abc.ABC):
     """The part of a `Server` about its tools, and its instructions.
 
-    ``stale``: the tools are those of an earlier connection. ``mismatches``: the differences from
+    ``stale``: the tools come from an earlier connection. ``mismatches``: the differences from
     the lock file, see `Pins`, and tools that are listed twice.
     """
 
@@ -426,7 +426,7 @@ class ServerTools(abc.ABC):
         return not_called(self.full_name(method, name), reason, by).raw
 
     def full_name(self, method: str, name: str) -> str:
-        """Return the name of a tool, a prompt or a resource among those of all servers."""
+        """Return the name of a tool, a prompt or a resource among all servers'."""
         if method == "tools/call":
             return self._shared.catalog.names.names_of(self.name).get(name, name)
         return f"{self.name}:{name}"

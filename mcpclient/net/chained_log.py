@@ -265,7 +265,7 @@ class Verified(NamedTuple):
 
 
 def read_log(path: str | os.PathLike[str], *, rotated: bool = True) -> Iterator[Line]:
-    """Yield the lines of a log, those of its rotated files first. Raises `OSError`."""
+    """Yield the lines of a log, rotated files first. Raises `OSError`."""
     real = real_path(path)
     # Opened before the folder is read: what is rotated meanwhile is this file, and not read twice.
     with open(open_regular(real), "rb") as last:

@@ -287,7 +287,7 @@ _CHALLENGE = re.compile(rf"(?i)(?:^|,)\s*negotiate(?:[ \t]+({_BASE64}))?\s*(?:,|
 _MAX_MESSAGES = 10  # of one login
 _NO_TICKET = (
     "Look at your tickets with klist, and get one with kinit; the name of the service has to be "
-    "that of the host in the URL, or Negotiate(host=…)."
+    "the name of the host in the URL, or Negotiate(host=…)."
 )
 
 

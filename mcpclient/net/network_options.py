@@ -26,7 +26,7 @@ class Negotiate(NamedTuple):
 
     GSSAPI gives its tickets (libgssapi of MIT or Heimdal, the framework of macOS), or SSPI
     (Windows). They go to the origin of the URL only, bound to its TLS certificate (RFC 5929).
-    ``host``: the name in the ticket, where it is not that of the URL. ``mutual``: refuse a response
+    ``host``: the name in the ticket, if the URL has another one. ``mutual``: refuse a response
     of a server that has not proved its identity; NTLM cannot do that.
     """
 
@@ -37,7 +37,7 @@ class Negotiate(NamedTuple):
 class NetworkOptions(NamedTuple):
     """The network options of one client.
 
-    - ``ca_file``: a PEM file of the authorities to trust, instead of those of the system or of
+    - ``ca_file``: a PEM file of the authorities to trust, instead of the system's or
       ``SSL_CERT_FILE``.
     - ``client_cert``: the certificate to show to a server that asks for one.
     - ``ssl_context``: used for TLS as it is, instead of a context made of the other options.
@@ -46,7 +46,7 @@ class NetworkOptions(NamedTuple):
     - ``proxies``: which proxy each URL is reached through; None: there is no proxy.
     - ``recorder``: records everything sent and received, while it is on.
     - ``proxy_auth``: the login at an HTTP proxy.
-    - ``trusts_system``: trust the authorities of the system besides those of ``ca_file``.
+    - ``trusts_system``: trust the authorities of the system besides ``ca_file``.
     """
 
     ca_file: Path | None = None

@@ -35,7 +35,7 @@ def is_bundle(target: object) -> bool:
 
 
 def bundle_name(path: str) -> str:
-    """Return the name of the server in the bundle at a path: that of the file."""
+    """Return the name of the server in the bundle at a path: the name of the file."""
     return os.path.splitext(os.path.basename(path))[0]
 
 

@@ -116,7 +116,7 @@ _END = "-----END CERTIFICATE-----\n"
 
 @lru_cache(maxsize=1)
 def authorities_of_macos() -> str:
-    """Return Apple's authorities, and those of administrators that the system trusts, as PEM.
+    """Return Apple's authorities, and authorities that administrators trust, as PEM.
 
     Blocks while the system's own tool runs. Raises `OSError`, `subprocess.SubprocessError`.
     """
@@ -172,7 +172,7 @@ def _load_certificate(context: ssl.SSLContext, given: ClientCertificate) -> None
         if not isinstance(error, ssl.SSLError):
             reason = error.strerror or str(error)
         elif error.reason == "KEY_VALUES_MISMATCH":
-            reason = "the key is not that of the certificate"
+            reason = "the key does not belong to the certificate"
         else:
             reason = (
                 "no certificate with its key in PEM form, or the key's password is wrong or missing"

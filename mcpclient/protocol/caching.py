@@ -95,7 +95,7 @@ class ResponseCache:
         self._limit = entries
         self._size_limit = size
         self._size = 0
-        # Each result as JSON, so that no caller can change that of another, and when it is stale.
+        # Each result as JSON, so that no caller can change another's copy, and when it is stale.
         self._entries: dict[tuple[Key, Hashable], tuple[str, float]] = {}
 
     def __len__(self) -> int:

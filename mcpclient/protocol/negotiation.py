@@ -60,7 +60,7 @@ class EraRules(ABC):
     is_stateless: bool
     """Whether each request stands alone. Then the server sends no requests of its own, results say
     how long they may be cached, one request that stays open reports changes, every request carries
-    the log level, and tasks are those of the extension."""
+    the log level, and tasks follow the extension."""
 
     channel_headers: Mapping[str, str] | None = None
     """The session's headers on the server's own channel; None where there is no such channel."""
@@ -208,7 +208,7 @@ class Plan(NamedTuple):
     - ``version``: the only revision to speak; None for the newest that both sides speak.
     - ``remembered``: the era that this server spoke before.
     - ``strict``: a server that answers with an unknown revision is an error.
-    - ``may_switch``: the URL may turn out to be that of a legacy HTTP+SSE server.
+    - ``may_switch``: the URL may turn out to belong to a legacy HTTP+SSE server.
     - ``answers_all``: the transport is HTTP, where every request is answered, so that silence
       means that the server is slow and says nothing about its era.
     """

@@ -28,7 +28,7 @@ from .wire_object import (
 UNKNOWN_MODEL = "unknown"
 """The model in the result, where one is required, when the handler names none."""
 
-# The names of stop reasons in the APIs of models, and those of the protocol.
+# The names of stop reasons in the APIs of models, and in the protocol.
 _STOP_REASONS = {
     **dict.fromkeys(("end_turn", "stop"), "endTurn"),
     **dict.fromkeys(("length", "max_tokens"), "maxTokens"),

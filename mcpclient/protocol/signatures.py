@@ -186,7 +186,7 @@ class Annotations:
         return known
 
     def _merged(self, schema: Mapping[str, Any], depth: int) -> tuple[Mapping[str, Any], set[str]]:
-        """Return the properties and required names of an object, those of ``allOf`` included."""
+        """Return the properties and required names of an object, including ``allOf``."""
         properties: dict[str, Any] = {}
         required: set[str] = set()
         if depth < _MAX_DEPTH:

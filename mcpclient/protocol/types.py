@@ -259,7 +259,7 @@ class CallToolResult(_ToolOutput):
         """Whether the structured content is a wrapper ``{"result": …}`` around the return value.
 
         Frameworks add one to values that are not objects, since structured content must be an
-        object. The text then has the bare value; that of a genuine object repeats all of it.
+        object. The text then has the bare value; the text of a genuine object repeats all of it.
         """
         structured = self.structured
         if not isinstance(structured, dict) or list(structured) != ["result"]:
@@ -288,7 +288,7 @@ def _as_json(text: str) -> Any:
 
 
 def wraps_result(schema: object) -> bool:
-    """Whether a tool's output schema is that of a wrapper, as structured content is an object.
+    """Whether a tool's output schema describes a wrapper, as structured content is an object.
 
     fastmcp marks it, and the Python SDK gives the schema a single property, ``result``.
     """

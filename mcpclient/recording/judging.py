@@ -1,4 +1,4 @@
-"""The messages in the records of a transcript, and the faults of those of the server."""
+"""The messages in the records of a transcript, and the faults of the server's messages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JudgedTranscript:
 
     ``found``: the faults of all records that `append` was given, each with its subject, such as
     ``tools/call echo``. ``is_mcp``: by channel of HTTP, whether its request was one of MCP, and
-    not that of a login.
+    not a login's.
     """
 
     def __init__(self) -> None:

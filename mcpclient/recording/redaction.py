@@ -75,7 +75,7 @@ _BY_NAME, _SECRET, _PARAMETER, _KEYWORD = range(4)
 
 
 class Place(NamedTuple):
-    """The place of a value: whether it is a secret, and its name, or that of its list."""
+    """The place of a value: whether it is a secret, and its name, or the name of its list."""
 
     is_secret: bool
     name: str

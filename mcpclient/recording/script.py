@@ -37,7 +37,7 @@ class Reply:
 class Script:
     """A finder of the recorded reply to a request.
 
-    ``name``: that of the recording, for messages. ``match``: what of a request has to be the same,
+    ``name``: the recording's, for messages. ``match``: what of a request has to be the same,
     see `Recording`. Raises `UsageError`.
     """
 

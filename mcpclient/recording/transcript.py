@@ -39,7 +39,7 @@ With them, or alone, stand:
 - ``end``: the channel has ended: ``complete``, ``closed``, or what went wrong.
 - ``error``: the failure that a note is about, as the client understood it: ``type``, the name of an
   exception of this library, ``text``, and facts of its own. ``answers``: the id of the request that
-  failed; a failure with ``end`` is that of all.
+  failed; a failure with ``end`` is a failure of all.
 - ``abandoned``: the id of a request that the client does not wait for any more.
 - ``recalled``: true for a line of ``stderr`` that was written before anything was written down.
 
@@ -393,7 +393,7 @@ def _made(base: type[McpError], facts: Mapping[str, Any]) -> McpError:
         facts = {**facts, "headers": headers, "body": facts["body"].encode()}
     values = [facts[name] for name in _FIELDS[base] or ("text",)]
     if base is errors.CommandNotFound:
-        values.append("that of the recording")
+        values.append("the one in the recording")
     return base(*values)
 
 

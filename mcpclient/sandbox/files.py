@@ -51,8 +51,8 @@ def program_files(
 ) -> list[str]:
     """Return the files and folders that a command needs to be read, so that it starts at all.
 
-    ``executable``: the path of its program. These are the interpreter's own folders, those of the
-    program or script, and the certificates that its environment names; never the home folder.
+    ``executable``: the path of its program. These are the interpreter's own folders, the folders of
+    the program or script, and the certificates that its environment names; never the home folder.
     """
     home = os.path.realpath(env.get("HOME") or os.path.expanduser("~"))
     found = [env[name] for name in CERTIFICATES if env.get(name)]

@@ -5,7 +5,7 @@ processes' memory, namespaces, the keyring, io_uring (which makes sockets past a
 `socket`), or changes of a file's mode: those are denied here. Changes of modes are handed to the
 launcher where it cannot mount files read-only.
 
-Source: Documentation/userspace-api/seccomp_filter.rst; the numbers are those of
+Source: Documentation/userspace-api/seccomp_filter.rst; the numbers come from
 ``asm/unistd_64.h`` (x86_64) and ``asm-generic/unistd.h`` (aarch64).
 """
 

@@ -250,7 +250,7 @@ def bind(path: str) -> socket.socket:
 async def start_in_background(words: Sequence[str], environ: Mapping[str, str]) -> tuple[int, str]:
     """Start the process of a session; return 0 once it is open, else its exit code, and its output.
 
-    ``environ``: its environment variables beside those of this process. It is a session leader, so
+    ``environ``: its environment variables besides this process's. It is a session leader, so
     that the terminal's signals do not reach it. Cancelling ends it.
     """
     process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, reading does

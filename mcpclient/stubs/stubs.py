@@ -115,7 +115,7 @@ class Stub(_Made):
     def connect(cls: type[B], target: Any = None, *, check: Check = "warn", **options: Any) -> B:
         """Connect to the server, by default to the one that the class was made from.
 
-        ``options`` are those of `mcpclient.sync.connect`. ``check``: the reaction to tools that
+        ``options``: see `mcpclient.sync.connect`. ``check``: the reaction to tools that
         have changed since. Raises as connecting does, and `UsageError` with ``"refuse"``.
         """
         from ..sync import connect, connect_all
@@ -165,7 +165,7 @@ class AsyncStub(_Made):
 
     @classmethod
     def connect(cls: type[A], target: Any = None, *, check: Check = "warn", **options: Any) -> A:
-        """Return the server for ``async with``; the arguments are those of `Stub.connect`."""
+        """Return the server for ``async with``; for the arguments see `Stub.connect`."""
         stub = cls.__new__(cls)
         if target is None and cls.CONFIGURED is not None:
             from ..manager.manager import Manager

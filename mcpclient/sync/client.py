@@ -263,7 +263,7 @@ class Client(Owned, of=AsyncClient):
     """A connection to one MCP server, whose calls block: `mcpclient.Client` for plain programs.
 
     ``with Client(target, …) as client`` connects and closes; so do ``client = connect(target, …)``
-    and ``client.close()``. Target and options are those of `mcpclient.Client`.
+    and ``client.close()``. For target and options see `mcpclient.Client`.
 
     One client may be used by any number of threads at once, also where an event loop runs already.
     All clients of a process share one background thread, which starts with the first call and
@@ -301,7 +301,7 @@ class Subscription(Blocking, of=contents.Subscription):
 
 
 def connect(target: Target, **options: Any) -> Client:
-    """Connect to an MCP server, and return the client. Arguments are those of `Client`.
+    """Connect to an MCP server, and return the client. For the arguments see `Client`.
 
     It is closed by ``client.close()``, by using it as a context manager, or at the end of the
     program. Raises what `Client.connect` does.

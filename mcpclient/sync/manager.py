@@ -47,7 +47,7 @@ class Manager(Owned, of=AsyncManager):
     """The servers of an agent, with calls that block: `mcpclient.Manager` for plain programs.
 
     ``with Manager(servers, …) as manager`` connects and closes; so do ``manager =
-    connect_all(servers, …)`` and ``manager.close()``. The arguments are those of
+    connect_all(servers, …)`` and ``manager.close()``. For the arguments see
     `mcpclient.Manager`. What is said of threads, handlers and forks at `Client` holds here, too.
     """
 

@@ -226,7 +226,7 @@ def tools_text(tools: Iterable[Tool]) -> str:
 def check_tools(
     tools: Iterable[Tool], path: str | os.PathLike[str], *, update: bool = False
 ) -> None:
-    """Raise `AssertionError` with a diff if the tools are not those of the file.
+    """Raise `AssertionError` with a diff if the tools differ from the file.
 
     ``tools``: the result of ``list_tools``. The file is written if it does not exist, or with
     ``update``. Names, descriptions and schemas of tools are a server's interface for models, so

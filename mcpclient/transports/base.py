@@ -173,7 +173,7 @@ class Transport(abc.ABC):
     ) -> None:
         """Open the server's own channel, where the transport needs one (handshake era).
 
-        ``headers`` are those of the session, for transports that send headers.
+        ``headers`` belong to the session, for transports that send headers.
         """
 
 

@@ -39,7 +39,7 @@ ERROR_BODY_LIMIT = 64 * 1024
 # The most bytes searched of a refusal that is not a JSON-RPC error: the ones we know are short.
 _SHORT_BODY = 1024
 
-# Headers that belong to the protocol or to HTTP itself; those of a caller are left out.
+# Headers that belong to the protocol or to HTTP itself; a caller's are left out.
 _RESERVED = frozenset(
     (
         *("accept", "connection", "content-length", "content-type", "host", "last-event-id"),
@@ -62,9 +62,9 @@ _MODERN_CODES = frozenset(
 
 
 class CallerHeaders:
-    """The caller's headers: those of every request, and those of single calls.
+    """The caller's headers, for every request and for single calls.
 
-    Headers among the ``credentials`` replace others of the same name, except those of a single
+    Headers among the ``credentials`` replace others of the same name, except headers of a single
     call. Headers that the protocol itself sets are left out.
 
     ``may_wait``: whether a provider has to be asked, which may take time. ``printed``: that, where

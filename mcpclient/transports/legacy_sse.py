@@ -32,7 +32,7 @@ _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEP
 
 
 class LegacySseTransport(HttpTransport[PostedMessage]):
-    """Talks to one HTTP+SSE server. ``url`` is that of the event stream."""
+    """Talks to one HTTP+SSE server. ``url`` is the event stream's."""
 
     name = "sse"
     # Some servers keep a receipt open for as long as they are busy with the message.

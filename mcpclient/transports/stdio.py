@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class StdioTransport(LineTransport):
     """Starts ``command`` and talks to it over its standard streams.
 
-    ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are those of
+    ``env``, ``inherit_env``, ``cwd``, ``stderr``, ``ladder`` and ``sandbox`` are options of
     `net.process.server_process.spawn`. ``known_lines``: lines on stdout that are not messages, and
     of which there has been a warning. ``peer``: what warnings call the server; by default the
     command.

@@ -68,7 +68,7 @@ _OF_HANDSHAKE = re.compile(r"upgrade\Z|sec-websocket-", re.IGNORECASE)
 class WebSocketTransport(ConnectedTransport):
     """Talks to one WebSocket endpoint.
 
-    ``headers``: the caller's own, for the opening request. ``credentials``: those of the caller, in
+    ``headers``: the caller's own, for the opening request. ``credentials``: the caller's, in
     the same request. ``ping_interval``: seconds between pings (None or 0: none). ``ping_timeout``:
     seconds in which anything at all has to come after a ping, or the connection counts as lost
     (None or 0: no limit).

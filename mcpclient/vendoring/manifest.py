@@ -41,7 +41,7 @@ class Verification(NamedTuple):
 def verify(folder: Path = _FOLDER) -> Verification:
     """Compare this copy of the package with the manifest it was made with.
 
-    Bytecode in ``__pycache__`` must be that of its source, compiled by this Python; bytecode of
+    Bytecode in ``__pycache__`` must match its source, compiled by this Python; bytecode of
     another one cannot be compared, and counts as added like any other file. The manifest is not
     signed: whoever can change the files can change it too, so keep its own digest elsewhere.
 

@@ -70,7 +70,7 @@ def test_a_key_of_another_certificate_is_noticed(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     certificate, _ = Authority(tmp_path / "a").client_files()
     _, key = Authority(tmp_path / "b").client_files()
-    with pytest.raises(UsageError, match="the key is not that of the certificate"):
+    with pytest.raises(UsageError, match="the key does not belong to the certificate"):
         assert contexts(client_cert=(certificate, key)).for_server
 
 

@@ -1,7 +1,7 @@
 """Schemas for APIs that support part of JSON Schema. Every value that was valid stays valid.
 
 `plain_root`: arguments as one plain object, for APIs that refuse combinations at the root. Branches
-of ``anyOf`` and ``oneOf`` become one object that accepts the values of any branch; those of
+of ``anyOf`` and ``oneOf`` become one object that accepts the values of any branch; schemas of
 ``allOf``, and the target of a reference, one that accepts the values of all. A sentence says which
 properties belong together.
 

@@ -74,7 +74,7 @@ class Handlers(Observer):
         self._other: Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any]]] | None = None
         self._declared: Mapping[str, Any] = {}
         self.opening: Mapping[str, Any] = {}
-        """Params of ``initialize`` beside those of this client."""
+        """Params of ``initialize`` besides this client's own."""
         self.takes_tasks: bool = tasks
         self.clocks: PausableClocks | None = None
         """The clocks to pause while a human may be busy with a task."""

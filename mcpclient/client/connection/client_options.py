@@ -79,7 +79,7 @@ class SharedClientOptions(TypedDict, total=False):
     extensions: Mapping[str, Mapping[str, Any]] | None
     """Extensions to declare, each with its settings. Default: none."""
     client_info: Mapping[str, Any] | None
-    """The name and version that the server sees. Default: those of this library."""
+    """The name and version that the server sees. Default: this library's."""
     max_message_size: int
     """The largest message accepted from the server, in bytes. A message of so many small values
     that they would take over 512 MiB of memory, and twelve times its size, is refused, too.
@@ -118,7 +118,7 @@ class SharedClientOptions(TypedDict, total=False):
     `ApiKey` or `Negotiate`. A login by the user pauses the time limits of calls. Default: none."""
     ca_file: str | os.PathLike[str] | None
     """A PEM file of certificate authorities to trust. Default: the environment's ``SSL_CERT_FILE``,
-    or the system's authorities, those of the Windows store and the macOS keychains included."""
+    or the system's authorities, including the Windows store and the macOS keychains."""
     client_cert: ClientCertificate | None
     """A PEM file with certificate and key, or (certificate, key), or (certificate, key, password).
     Default: none."""
@@ -150,7 +150,7 @@ class SharedClientOptions(TypedDict, total=False):
     """The part of this program's environment that the process inherits: a short list of harmless
     variables, everything, or nothing. Default: ``"safe"``."""
     cwd: str | os.PathLike[str] | None
-    """The folder that the process starts in. Default: that of this program."""
+    """The folder that the process starts in. Default: this program's."""
     stderr: StderrTarget
     """The destination of its stderr: ``"inherit"``, ``"discard"``, a function that takes each line,
     a logger, or a file. Complaints of an older server about the request for the newest revision are
@@ -158,8 +158,8 @@ class SharedClientOptions(TypedDict, total=False):
     stop_ladder: StopLadder | None
     """The steps that stop the process, and their waits. Default: `StopLadder()`."""
     sandbox: Sandbox | Literal["required"] | None
-    """The rights of the process, see `Sandbox`; ``"required"``: those that its entry states, or
-    else those of `Sandbox()`. Default: None, those that its entry states, or else the user's."""
+    """The rights of the process, see `Sandbox`; ``"required"``: the rights in its entry, or else
+    the rights of `Sandbox()`. Default: None, the rights in its entry, or else the user's."""
 
     # Questions of the server: an option that is given is declared as a capability
 
@@ -249,7 +249,7 @@ class CallOptions(SharedCallOptions, total=False):
     """The options of `Client.call_tool`. Each of them is optional."""
 
     around: Sequence[Around]
-    """Functions that wrap this call, outside those of the client. Default: none."""
+    """Functions that wrap this call, outside the client's own. Default: none."""
 
 
 # Aliases that say less than what they stand for.

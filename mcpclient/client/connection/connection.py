@@ -91,7 +91,7 @@ class Connection(LoopBound):
 
     @property
     def state(self) -> State:
-        """The state in `states.TABLE`: that of the current session, if there is one."""
+        """The state in `states.TABLE`: the current session's, if there is one."""
         if self._session is None or self._resting is State.CLOSED:
             return self._resting
         return self._session.state
@@ -137,7 +137,7 @@ class Connection(LoopBound):
 
     @property
     def is_stateless(self) -> bool:
-        """Whether the rules agreed on are those of the stateless era."""
+        """Whether the stateless era was agreed on."""
         return self.agreement is not None and self.agreement.era.is_stateless
 
     @property

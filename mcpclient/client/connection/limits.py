@@ -1,4 +1,4 @@
-"""The time limits of calls, and the one timer that watches those of a session."""
+"""The time limits of calls, and the one timer that watches a session's limits."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ _EVENTS = ("on_notification", "on_log", "on_error", "on_close")
 class Route(NamedTuple):
     """The way to a server.
 
-    ``shown`` names the server in messages. ``key``: that of `EraMemory`. ``open`` makes a
+    ``shown`` names the server in messages. ``key``: for `EraMemory`. ``open`` makes a
     transport, ``open_legacy`` one for HTTP+SSE at the same URL, ``open_again`` one for a second
     start in a row; None where there is no such thing. ``authorizer``: the credentials of its
     transports, where these are more than fixed headers. ``destination``: the URL or the whole

@@ -1,7 +1,7 @@
 """The states of a connection, and one table of the transitions between them.
 
 A `Connection` lasts as long as its client. It owns the current `Session`, which carries the
-traffic over one transport, and replaces it after a loss. Its state is that of the session: without
+traffic over one transport, and replaces it after a loss. Its state is the session's: without
 one it is UNOPENED, and once the caller has closed it CLOSED. A session that is being opened beside
 the current one has a state of its own, and calls use the earlier one until it is open.
 

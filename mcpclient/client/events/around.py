@@ -100,7 +100,7 @@ class Refused(dict[str, Any]):
 class Watcher(Around, Protocol):
     """An around-hook that is also called for every other request, and for connecting.
 
-    Their ``method`` is that of the request, or ``"connect"``, and their ``name`` is empty. The
+    Their ``method`` is the request's, or ``"connect"``, and their ``name`` is empty. The
     result of connecting has the ``method`` that opened the session, and its ``protocolVersion``.
     """
 

@@ -68,7 +68,7 @@ def logs_of(option: object) -> tuple[AuditLog, ...]:
 
 
 class Audit:
-    """Writes the lines of one server. ``account``: that of its login."""
+    """Writes the lines of one server. ``account``: the one that is logged in."""
 
     def __init__(self, option: AuditOption, server: str, account: str = "") -> None:
         self._logs = [

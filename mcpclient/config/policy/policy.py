@@ -97,7 +97,7 @@ class Policy:
     usual folder; ``env:`` and ``cwd:`` rules allow more.
 
     ``require_sandbox``: start servers only in a sandbox: their own, or else `Sandbox()`. Default:
-    False. ``audit``: logs of their starts and calls, see `AuditLog`, beside those of the program.
+    False. ``audit``: logs of their starts and calls, see `AuditLog`, besides the program's own.
 
     A rule is a `NameRule`, a `CommandRule`, a `UrlRule`, an `EnvRule`, a `CwdRule`, a string such
     as ``"name:github"``, ``"command:npx -y @corp/*"``, ``"url:https://*.corp.com/*"``,

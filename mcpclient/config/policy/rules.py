@@ -113,8 +113,8 @@ class CommandRule:
     After ``npx``, ``uvx`` and the like a wildcard stands for the name of a package and a version or
     tag, never for an option, a path or a URL; after the package it is an ordinary wildcard.
 
-    In a deny list the rest of the command does not matter, further elements may stand between those
-    of the rule, and a program is known by every path and link that leads to it. A package denied to
+    In a deny list the rest of the command does not matter, further elements may stand between the
+    rule's own, and a program is known by every path and link that leads to it. A package denied to
     one package runner is denied to all of its registry, and a rule about ``npx`` or ``uvx`` alone
     denies every one.
     """

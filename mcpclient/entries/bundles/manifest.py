@@ -1,7 +1,8 @@
 """The entry of a server that a bundle describes.
 
-The variables of a manifest are those of its format and no others: a bundle learns nothing from the
-environment or from files. Its other text stays as it is, also where it looks like a variable.
+The variables of a manifest are defined by its format, without exception: a bundle learns nothing
+from the environment or from files. Its other text stays as it is, also where it looks like a
+variable.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def fitted(value: Any, shape: Any, *path: str | int) -> Any:
     """Return a value without nulls and without fields that its shape does not have.
 
     A shape is a type or a tuple of types, a frozenset of strings, a list with the shape of its
-    items, or a mapping with those of its fields: ``"name?"`` may be missing, ``"*"`` is any other
+    items, or a mapping of its fields: ``"name?"`` may be missing, ``"*"`` is any other
     name. Raises `EntryError` with the path of a value that does not fit.
     """
     if isinstance(shape, Mapping):

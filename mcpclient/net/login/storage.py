@@ -1,9 +1,9 @@
 """Stores of credentials: a file that only its owner may read, a keychain, or memory.
 
-A keychain is that of the system, through a command line tool of the system. On macOS that is
-``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring, KWallet, KeePassXC).
-Secrets go through pipes, never through arguments, which every user of a machine may read. Windows
-has no tool that gives a secret back; use `FileStore` there.
+A keychain belongs to the system and is reached through a command line tool of the system. On macOS
+that is ``security``, elsewhere ``secret-tool`` for a Secret Service (GNOME Keyring, KWallet,
+KeePassXC). Secrets go through pipes, never through arguments, which every user of a machine may
+read. Windows has no tool that gives a secret back; use `FileStore` there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def credentials_path(environ: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Return the file of this user's credentials, or that of ``MCPCLIENT_CREDENTIALS``."""
+    """Return the file of this user's credentials, or the one in ``MCPCLIENT_CREDENTIALS``."""
     named = environ.get("MCPCLIENT_CREDENTIALS")
     if named:
         return Path(named)
@@ -231,7 +231,7 @@ class NeedsAuthMemory:
         self._turns = TaskLocks()
 
     async def remembered(self, server_urls: Iterable[str]) -> set[str]:
-        """Return those of ``server_urls`` that need a login, with one read for all of them."""
+        """Return the ``server_urls`` that need a login, with one read for all of them."""
         recent = await self._recent()
         return {url for url in server_urls if store_name(url) in recent}
 
@@ -413,7 +413,7 @@ class _Security(_Program):
         account = name.replace("\\", "\\\\").replace('"', '\\"')
         command = f'add-generic-password -U -s {_SERVICE} -a "{account}" -w "{piece}"\n'
         finished = await self._run("-i", given=command)
-        # The exit code is that of the last command only, and not in every version.
+        # The exit code describes only the last command, and not in every version.
         if await self._read_piece(name) != piece:
             raise _refusal(finished)
 

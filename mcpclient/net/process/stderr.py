@@ -51,7 +51,7 @@ class StderrTee:
     """Takes the bytes a server writes to stderr, keeps the last 64 KiB and passes all of them on.
 
     If a target raises, that is logged once, and it still gets everything that follows.
-    ``denials``: those of the server's sandbox, which are reported below the lines that mention
+    ``denials``: reported by the server's sandbox; they are reported below the lines that mention
     them. Raises `UsageError` for something that cannot be a target.
     """
 

@@ -41,7 +41,7 @@ _live: set[ProcessGroup] = set()
 
 
 class ProcessGroup:
-    """One server's processes: those of the session that its leader was started with.
+    """One server's processes: the session that its leader was started with.
 
     No method raises, and none signals a group known to be gone.
     """
@@ -206,7 +206,7 @@ _SLOWEST_LOOK = 0.1
 class StopLadder(NamedTuple):
     """The seconds that each step of stopping a server may take.
 
-    The order is that of the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
+    The order follows the specification (2025-11-25, basic/lifecycle, "Shutdown"): close its
     input, then SIGTERM, then SIGKILL. ``interrupt`` adds a SIGINT before all of them; None leaves
     it out. Every wait ends as soon as the server and all it started are gone. With the defaults,
     stopping takes at most four seconds.

@@ -1,6 +1,6 @@
 """Violations of the protocol in a server's messages: one list for every command and the page.
 
-`judge.Judge` follows the messages of one connection and judges those of the server by the schema
+`judge.Judge` follows the messages of one connection and judges the server's by the schema
 that the negotiated revision publishes, by what both sides have declared, and by the rules of the
 specification that no schema holds. `lists` judges the entries of a list by themselves.
 """

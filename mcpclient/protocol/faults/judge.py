@@ -130,7 +130,7 @@ class Judge:
             # An error whose request could not be read has null.
             if message["id"] is None or not (is_known or self.is_whole):
                 return None, []
-            times = "answered before" if is_known else "not that of a request"
+            times = "answered before" if is_known else "unknown"
             text = f"its id {identity[:40]} was {times}"
             return None, [fault("response-id", text, self.revision)]
         self._ours[identity] = None
@@ -257,7 +257,7 @@ class Judge:
         token, progress = repr(params.get("progressToken")), params.get("progress")
         if token not in self._progress:
             if self.is_whole:
-                text = f"the progress token {token[:40]} is not that of a pending request"
+                text = f"the progress token {token[:40]} belongs to no pending request"
                 yield fault("progress", text, self.revision)
             return
         last = self._progress[token]

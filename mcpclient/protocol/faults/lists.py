@@ -52,7 +52,7 @@ def name_faults(
 
 
 def entry_faults(key: str, entries: Sequence[Any], revision: str) -> list[tuple[int, Fault]]:
-    """Return the faults of a list's entries except for those of tools' schemas."""
+    """Return the faults of a list's entries, except for faults in tools' schemas."""
     definition = _BY_KEY[key].definition
     schema = schema_of(revision, definition)
     found = [

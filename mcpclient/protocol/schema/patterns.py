@@ -1,4 +1,4 @@
-r"""Regular expressions in linear time: those of a server are never run by backtracking.
+r"""Regular expressions in linear time: a server's patterns are never run by backtracking.
 
 Python's ``re`` can take exponential time, and nothing can interrupt it. Here an expression becomes
 a nondeterministic automaton (Thompson's construction) of which all states are followed at once,

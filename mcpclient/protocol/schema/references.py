@@ -92,7 +92,7 @@ class Registry:
     """All subschemas of a document, which are its ``positions``.
 
     ``dynamic_anchors``: the places of every ``$dynamicAnchor`` found so far, by its name. A
-    metaschema that it refers to is a document without content, whose name is that of the dialect.
+    metaschema that it refers to is a document without content, named like the dialect.
     """
 
     def __init__(self, limits: SchemaLimits, budget: Budget) -> None:

@@ -1,4 +1,4 @@
-"""JSON values by the rules of JSON, where those of Python differ.
+"""JSON values by the rules of JSON, where Python's differ.
 
 In JSON a boolean is not a number, 1.0 is the same number as 1, and objects have no order.
 """
@@ -35,7 +35,7 @@ class SchemaLimits:
     each level of the value counting as one. Below half of Python's recursion limit.
     ``violations``: how many violations one validation reports at most.
     ``schema_depth``: how deep subschemas may nest inside one another.
-    ``subschemas``: how many there may be, those of referenced documents included.
+    ``subschemas``: how many there may be, referenced documents included.
     ``pattern_states``: the summed size of the automata of all regular expressions.
 
     Source: MCP 2026-07-28, "Composition-Keyword Resource Use".
@@ -118,7 +118,7 @@ def identity(value: object, depth: int, spend: Callable[[int], None]) -> Hashabl
     """Return a key that is equal for two values exactly when JSON Schema calls them equal.
 
     Numbers become text, because the hashes of Python's numbers can be made to collide at will
-    while those of strings are keyed. Raises RecursionError for values nested over ``depth``.
+    while hashes of strings are keyed. Raises RecursionError for values nested over ``depth``.
     ``spend`` is called with the work that each part of the value is.
     """
     if isinstance(value, str):

@@ -174,7 +174,7 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
     ({"method": "notifications/x"}, ""),
     (
         {"method": "notifications/progress", "params": {"progressToken": 9, "progress": 1}},
-        "progress: the progress token 9 is not that of a pending request",
+        "progress: the progress token 9 belongs to no pending request",
     ),
 ]
 
@@ -306,7 +306,7 @@ def test_a_response_nobody_waits_for_is_a_fault() -> None:
     """F-SHOW-14: of an unknown id, of one answered before, of an id of another type."""
     talk = Conversation("2025-11-25")
     talk.begin("ping", identity=2)
-    assert talk.hear(id="2", result={}) == ["response-id: its id '2' was not that of a request"]
+    assert talk.hear(id="2", result={}) == ["response-id: its id '2' was unknown"]
     assert talk.hear(id=2, result={}) == []
     assert talk.hear(id=2, result={}) == ["response-id: its id 2 was answered before"]
     assert talk.hear(id=None, error=ERROR) == []  # to a message that could not be read
