@@ -8,6 +8,7 @@ import re
 from collections.abc import Awaitable, Generator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Callable, TypeVar
 
 from ..client.events.around import Call, Proceed, not_called, refusal
@@ -59,6 +60,10 @@ class AgentTool:
         self._limits = limits
         self._loop = loop
 
+    @cached_property
+    def _known(self) -> ToolDefinitions:
+        return ToolDefinitions(bindings={self.name: self._defined.binding})
+
     @property
     def name(self) -> str:
         """The name of the tool for the model."""
@@ -96,8 +101,7 @@ class AgentTool:
 
         A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
-        known = ToolDefinitions(bindings={self.name: self._defined.binding})
-        (call,) = read_calls([RawCall("", self.name, arguments)], known)
+        (call,) = read_calls([RawCall("", self.name, arguments)], self._known)
         arguments = None  # which a traceback would show
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)

@@ -220,12 +220,12 @@ class Toolbox:
         Its ``problems`` name the changes of each tool, and ``tokens`` is an estimate of their
         tokens in each request. Raises `UsageError` for a client whose toolbox was never awaited.
         """
-        live = self._live()
-        if live is None and self._version is None:
+        steps = self._news()
+        if steps is None and self._version is None:
             raise UsageError(
                 "the toolbox of a client must be awaited: box = await client.toolbox(…)"
             )
-        for _ in self._following(live):
+        for _ in steps or ():
             pass
         return self._tools
 
@@ -240,10 +240,10 @@ class Toolbox:
     async def refresh(self) -> None:
         """List the tools of the client or manager again. Raises what `list_tools` does."""
         self._loop = asyncio.get_running_loop()
-        live = self._live()
-        if live is None:
-            await in_slices(self._take(await self._source.list_tools(), True))
-        await in_slices(self._following(live))
+        steps = self._news()
+        if not isinstance(getattr(self._source, "tools", None), list):
+            steps = self._take(await self._source.list_tools(), True)
+        await in_slices(steps or ())
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
         """Make all calls of a model's response concurrently, and return the messages to append.
@@ -258,7 +258,9 @@ class Toolbox:
             check_names(call_options, _CALL_OPTIONS)
         if self._version is None:
             await self.refresh()
-        await in_slices(self._following(self._live()))
+        steps = self._news()
+        if steps is not None:
+            await in_slices(steps)
         calls = self._provider.calls(response, self._offer.known)
         response = None  # which a traceback would show
         made = (self._outcome(call, call_options) for call in calls)
@@ -275,16 +277,13 @@ class Toolbox:
 
     # Which tools there are
 
-    def _live(self) -> Sequence[Tool] | None:
-        """Return the list that a manager keeps up to date; None for a client."""
-        live = getattr(self._source, "tools", None)
-        return live if isinstance(live, list) else None
-
-    def _following(self, live: Sequence[Tool] | None) -> Iterator[None]:
-        """Offer the tools of a manager in steps, if they have changed."""
-        version = getattr(live, "version", live and len(live))
-        if live is not None and version != self._version:
-            yield from self._take([*live], version)
+    def _news(self) -> Iterator[None] | None:
+        """Return the steps to the offer of a manager's tools, if these have changed."""
+        live = getattr(self._source, "tools", None)  # which a manager keeps up to date
+        if not isinstance(live, list):
+            return None
+        version = getattr(live, "version", len(live))
+        return None if version == self._version else self._take([*live], version)
 
     def _take(self, tools: Sequence[Tool], version: object) -> Iterator[None]:
         """Make the offer of these tools in steps; it replaces the last one at the end."""
