@@ -25,6 +25,8 @@ from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables
 from ..protocol.faults import Fault, lists
 from ..protocol.negotiation import era_of
+from ..protocol.schema import compile_schema
+from ..protocol.schema.values import describe
 from ..recording.redaction import Redactor
 from ..recording.secrets import is_secret_name
 from ..recording.transcript import error_facts
@@ -263,6 +265,35 @@ async def _entries(client: Client, method: str, key: str, *, fresh: bool) -> lis
 
     await all_pages(fetch, key)
     return entries
+
+
+_MISSING = re.compile(r"the required member '([^'\\]*)' is missing")
+
+
+def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
+    """Return what a value lacks of a schema: of each problem its ``path`` and a ``text``.
+
+    The text does not show the value, which may be a secret. A member that is missing has its own
+    place. Nothing is wrong by a schema that cannot be used: the server has the last word.
+    """
+    try:
+        compiled = compile_schema(schema, assert_formats=True, clock=steady_seconds)
+        found = compiled.validate(value)
+    except (McpError, ValueError):
+        return []
+    problems = []
+    for violation in found:
+        path: list[str | int] = []
+        part = value
+        for token in violation.instance_path.split("/")[1:]:
+            name = token.replace("~1", "/").replace("~0", "~")
+            path.append(int(name) if isinstance(part, list) else name)
+            part = part[path[-1]] if isinstance(part, list) else part.get(name, {})
+        text = violation.message.removeprefix(f"{describe(part)} ")
+        if (missing := _MISSING.fullmatch(text)) is not None:
+            path, text = [*path, missing[1]], "is required"
+        problems.append({"path": path, "text": text})
+    return problems
 
 
 # Seconds of checking after which other tasks run.

@@ -13,7 +13,13 @@ from ..errors import McpError, UsageError
 from ..net.local_http import LocalRequest, LocalResponse
 from ..version import __version__
 from .board import PageRequest, with_limited_depth
-from .described import described_error, described_login, finish_login, known_login
+from .described import (
+    described_error,
+    described_login,
+    finish_login,
+    form_problems,
+    known_login,
+)
 from .encoding import encode
 from .journal import Row
 from .report import report
@@ -94,7 +100,7 @@ class Routes:
             found = await handler(self, _given(request))
         except McpError as error:
             return _json({"error": described_error(error)}, 400)
-        return found if isinstance(found, LocalResponse) else _json(found or {})
+        return found if isinstance(found, LocalResponse) else _json({} if found is None else found)
 
     # Each takes the query of a GET or the body of a POST, and returns a JSON value or a response.
 
@@ -231,6 +237,10 @@ class Routes:
 
     async def _post_cancel(self, given: _Given) -> None:
         self._room.calls.cancel(str(given.get("id")))
+
+    async def _post_check(self, given: _Given) -> Any:
+        # In a thread, as a server chooses its schemas.
+        return await asyncio.to_thread(form_problems, given.get("schema"), given.get("value"))
 
     async def _post_answer(self, given: _Given) -> None:
         self._room.questions.answer(str(given.get("id")), given.get("answer"))

@@ -112,7 +112,7 @@ async def test_the_keyboard_is_enough(chromium: Chromium) -> None:
         await page.keyboard.press("Tab")
         assert await page.evaluate("document.activeElement.id") == "call"
         await page.keyboard.press("Enter")
-        await shown(page, ".lacking", "message is required")
+        await shown(page, ".lacking", "message: is required")
         await page.keyboard.type("typed")  # where the cursor is now
         await page.keyboard.press("Control+Enter")
         await shown(page, ".outcomes .state", "Done")

@@ -19,6 +19,7 @@ from mcpclient.inspector.described import (
     copied_url,
     described_error,
     fetch_lists,
+    form_problems,
     schema_faults,
 )
 from mcpclient.inspector.inspector import source_of
@@ -237,3 +238,34 @@ async def test_schemas_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> N
     ]
     found = [(index, each.code) async for index, each in schema_faults(tools, "2025-11-25")]
     assert found == [(0, "tool-schema"), (1, "tool-schema")]
+
+
+LOOP: dict[str, Any] = {"properties": {f"c{n}": {"$ref": "#"} for n in range(10)}}
+PROBLEMS: list[tuple[Any, Any, list[tuple[list[Any], str]]]] = [
+    ({"type": "string"}, 7, [([], "is not a string")]),
+    ({"minLength": 1}, "", [([], "0 characters are less than 1")]),
+    ({"properties": {"a/b": {"minimum": 18}}}, {"a/b": 17}, [(["a/b"], "is less than 18")]),
+    ({"format": "email"}, "nowhere", [([], "does not have the format email")]),
+    (
+        {"items": {"pattern": "^(a+)+$"}},
+        ["a" * 40 + "!"],
+        [([0], "does not match the pattern '^(a+)+$'")],
+    ),
+    ({"properties": {"0": {"required": ["a"]}}}, {"0": {}}, [(["0", "a"], "is required")]),
+    ({"additionalProperties": False}, {"b": 1}, [(["b"], "is not allowed here")]),
+    (
+        {**LOOP, "type": "object"},
+        {"c1": {"c2": {"c3": 7}}},
+        [(["c1", "c2", "c3"], "is not an object")],
+    ),
+    ({"pattern": "("}, "x", []),
+    ({"type": "nonsense"}, "x", []),
+    (None, 1, []),
+    (True, 1, []),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "expected"), PROBLEMS)
+def test_the_problems_of_a_form(schema: Any, value: Any, expected: Any) -> None:
+    """F-SHOW-14: each has its place, and none shows the value."""
+    assert [(each["path"], each["text"]) for each in form_problems(schema, value)] == expected

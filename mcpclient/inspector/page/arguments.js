@@ -1,8 +1,9 @@
 // @ts-check
 // The arguments of a call or an answer: a form by the schema and, on demand, JSON.
 
+import { post } from "./api.js";
 import { el, fill } from "./dom.js";
-import { pathText, problemsOf } from "./schema_check.js";
+import { problemText } from "./schema_fields.js";
 import { schemaForm } from "./schema_form.js";
 import { withoutSecrets } from "./schema_values.js";
 import { jsonText } from "./text.js";
@@ -90,9 +91,9 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
       return isRaw ? { raw: raw.value } : { value: withoutSecrets(schema ?? {}, form.value()) };
     },
     /** Mark the fields that have problems, and return all problems. */
-    check() {
-      const isSchema = schema !== null && typeof schema === "object";
-      const found = isSchema ? problemsOf(schema, this.value()) : [];
+    async check() {
+      const asked = post("/api/check", { schema, value: this.value() });
+      const found = await asked.catch(() => []); // the call itself says what is wrong
       if (!isRaw) form.mark(found);
       return found;
     },
@@ -101,9 +102,7 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
 
 /** Return what is said above a form whose value does not fit; `sendAnyway` may be left out. */
 export function problemSummary(problems, sendAnyway) {
-  const shown = problems.slice(0, 10).map(({ path, text }) => {
-    return el("li", {}, el("code", {}, pathText(path) || "The value"), ` ${text}`);
-  });
+  const shown = problems.slice(0, 10).map((problem) => el("li", {}, problemText(problem)));
   return el(
     "div",
     { class: "problem lacking", role: "alert" },

@@ -108,12 +108,12 @@ function drawQuestion(name, question) {
     const typed = typedFor(name, question);
     const form = argumentsEditor(question.schema, typed, "Answer");
     keepDraft(form.element, draftKey(name), () => ({ ...form.draft(), to: messageText(question) }));
-    const accept = () => {
+    const accept = async () => {
       let content;
       let problems;
       try {
         content = form.value();
-        problems = form.check();
+        problems = await form.check();
       } catch {
         return; // the editor says what is wrong
       }

@@ -2,7 +2,6 @@
 // Fields for single values. Each is `{element, value(), set(value)}`; `NOTHING` leaves it out.
 
 import { el, freshId } from "./dom.js";
-import { pathText } from "./schema_check.js";
 import { isSecret } from "./schema_values.js";
 import { cut, jsonText, plain, sized, textOf } from "./text.js";
 
@@ -42,6 +41,12 @@ export function stringField(schema, about) {
   };
 }
 
+/** Return a problem with its place as people write it: `author.name`, `labels[2]`. */
+export function problemText({ path, text }) {
+  const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
+  return plain(place ? `${place.replace(/^\./, "")}: ${text}` : text);
+}
+
 /** A place below a field that says what its value lacks; `mark` takes problems of it. */
 export function problemPlace(field) {
   const element = el("p", { class: "lacks", id: freshId(), hidden: true });
@@ -49,19 +54,17 @@ export function problemPlace(field) {
   const control = field.element.matches(controls)
     ? field.element
     : field.isControl && field.element.querySelector(controls);
+  const note = (control && control.getAttribute("aria-describedby")) ?? "";
   return {
     element,
     mark(problems) {
       const own = problems.filter(({ path }) => !path.length || !field.mark);
       field.mark?.(problems.filter(({ path }) => path.length));
       element.hidden = !own.length;
-      element.textContent = own
-        .map(({ path, text }) => plain(`${pathText(path)} ${text}.`.trim()))
-        .join(" ");
+      element.textContent = own.map((problem) => `${problemText(problem)}.`).join(" ");
       if (!control) return;
-      if (own.length) control.setAttribute("aria-invalid", "true");
-      else control.removeAttribute("aria-invalid");
-      if (own.length) control.setAttribute("aria-errormessage", element.id);
+      control.setAttribute("aria-invalid", String(own.length > 0));
+      control.setAttribute("aria-describedby", own.length ? `${note} ${element.id}` : note);
     },
   };
 }

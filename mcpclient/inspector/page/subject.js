@@ -44,12 +44,12 @@ function drawOffer(entry, draft) {
   const outcome = outcomePlace();
   const lacking = el("div");
   const options = el("div");
-  function call(isAnyway = false) {
+  async function call(isAnyway = false) {
     let params;
     let problems;
     try {
       params = request.params();
-      problems = request.check();
+      problems = await request.check();
     } catch {
       return; // the editor says what is wrong
     }
@@ -61,9 +61,9 @@ function drawOffer(entry, draft) {
     }
     runCall(request.method, params, outcome, timeoutOf(request));
   }
-  const again = calm(200, () => {
+  const again = calm(200, async () => {
     if (!lacking.childNodes.length) return;
-    const problems = request.check();
+    const problems = await request.check();
     fill(lacking, problems.length > 0 && problemSummary(problems, () => call(true)));
   });
   const isNamed = [entry.entry.name, entry.entry.uri, entry.entry.uriTemplate].includes(entry.key);
