@@ -181,7 +181,7 @@ async def test_failures_and_large_results(chromium: Chromium) -> None:
     expected = {
         "fail": "The tool says that it failed.",
         "refuse": "no such thing",
-        "large": "Show more (20,000 of 1,000,000 characters)",
+        "large": "Show more (5,000 of 1,000,000 characters)",
     }
 
     async with chromium.visit(Scene()) as (page, _):

@@ -17,7 +17,7 @@ import { wireOf } from "./wire_rows.js";
 
 /** The place for the outcome of a request: above its form, so that it is seen. */
 export function outcomePlace() {
-  return el("section", { class: "outcomes", "aria-label": "Outcome", tabindex: "0" });
+  return el("section", { class: "outcomes", "aria-label": "Outcome" });
 }
 
 /** The button that makes a request; it shows while one is under way. */
@@ -127,7 +127,7 @@ function drawRunning(place, following, call) {
     const cancel = () => post("/api/cancel", { id: following.name });
     following.parts = { bar: el("span"), task: el("span", { class: "tag", hidden: true }) };
     const button = el("button", { on: { click: cancel } }, "Cancel");
-    fill(place, el("div", { class: "running" }, Object.values(following.parts), button));
+    fill(place, el("div", { class: "underway" }, Object.values(following.parts), button));
   }
   fill(following.parts.bar, bar, ` ${progressText(call)}`);
   showTask(following.parts.task, call.task);
@@ -165,9 +165,13 @@ function stateLine(name, call, faults) {
   return el(
     "p",
     { class: `state ${call.state}` },
-    el("strong", {}, call.state === "done" ? "Done" : "Failed"),
-    ` in ${lasted(call.milliseconds)}`,
-    faults.length > 0 && el("strong", { class: "bad" }, `, ${countedFaults(faults.length)}`),
+    el(
+      "span",
+      {},
+      el("strong", {}, call.state === "done" ? "Done" : "Failed"),
+      ` in ${lasted(call.milliseconds)}`,
+      faults.length > 0 && el("strong", { class: "bad" }, `, ${countedFaults(faults.length)}`),
+    ),
     pin,
   );
 }

@@ -3,7 +3,7 @@
 
 import { cut, plain } from "./text.js";
 
-const MAX_TEXT_LENGTH = 20000;
+const MAX_TEXT_LENGTH = 5000;
 
 /**
  * Make an element. `about` has attributes; also `class`, `on` with listeners, and properties that

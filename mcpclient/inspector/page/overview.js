@@ -76,12 +76,12 @@ export function showOverview() {
       el("div", { class: "buttons" }, serverButtons(state)),
     ),
     el("p", { class: "quiet path", dir: "auto" }, cut(state.target ?? "", 400)),
+    state.status === "connected" &&
+      el("p", { class: "hints" }, "Choose a tool, a resource or a prompt to call, read or get it."),
     state.status === "needs_approval"
       ? approvalView(known.chosen)
       : state.error && errorBox(state.error),
     factList(rows),
-    state.status === "connected" &&
-      el("p", { class: "quiet" }, "Choose a tool, a resource or a prompt to call, read or get it."),
     state.has_login && loginView(state),
     state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
     Object.keys(state.capabilities ?? {}).length > 0 && [

@@ -94,7 +94,7 @@ function shown(value) {
 
 export function typeName(schema) {
   const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type;
-  if (type === "array" && schema.items?.type) return `list of ${schema.items.type}`;
+  if (type === "array") return schema.items?.type ? `list of ${schema.items.type}` : "list";
   if (type) return schema.format ? `${type}, ${schema.format}` : type;
   if (choicesOf(schema)) return "choice";
   if (schema.oneOf ?? schema.anyOf) return "one of several kinds";

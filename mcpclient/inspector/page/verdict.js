@@ -34,7 +34,7 @@ export function faultList(faults) {
 /** What the marks and the lanes mean. */
 export function legend() {
   const words = [
-    "Each record has a mark in the lane of the side it comes from: client, server, HTTP, stderr.",
+    "Each record has a mark under the button of the side that it comes from.",
     "A square is a request, a ring a notification, a dot an answer; ⚠ is a violation.",
   ];
   return el(
