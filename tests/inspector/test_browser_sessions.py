@@ -85,7 +85,7 @@ async def test_a_call_is_made_as_a_task_and_shows_its_state(chromium: Chromium) 
         await choose(page, "research")
         await page.get_by_label("as a task").check()
         await page.locator("#call").click()
-        await shown(page, ".running .tag", "task t1: working, reading")
+        await shown(page, ".underway .tag", "task t1: working, reading")
         await page.get_by_role("button", name="Cancel").click()
         await shown(page, ".outcomes .problem", "cancelled")
         assert server.status == "cancelled"

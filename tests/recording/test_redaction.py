@@ -21,6 +21,7 @@ from mcpclient.recording.redaction import Redactor
         ("Authorization", "Bearer s3cret", "Bearer redacted-1"),
         ("authorization", "s3cret", "redacted-1"),
         ("Proxy-Authorization", "Basic /w==", "Basic redacted-1"),
+        ("Authorization", "Basic bm90aGluZyBlbHNl", "Basic redacted-1"),
         ("Cookie", "a=s3cret; b=other", "a=redacted-1; b=redacted-2"),
         ("Cookie", "s3cret", "redacted-1"),
         ("Set-Cookie", "a=s3cret; Path=/; Secure", "a=redacted-1; Path=/; Secure"),
@@ -157,6 +158,10 @@ def test_strings_under_secret_names_are_replaced_at_any_depth() -> None:
         {"properties": {"password": {"type": "string"}}, "required": ["password"]},
         {"token_endpoint": "https://as/token", "authorization_servers": ["https://as"]},
         {"token_type": "Bearer", "code": -32601, "input_tokens": 12},
+        {"properties": {"token": True, "pin": {}, "b": {"default": "x"}}},
+        {"key": "mode", "value": "x"},
+        {"action": "accept", "content": ["x"]},
+        {"action": "decline", "content": {"a": "x"}},
         [None, 1, "text"],
     ],
 )
@@ -182,16 +187,6 @@ def test_text_is_searched_for_json_and_queries(text: str, shown: str) -> None:
     assert Redactor().text(text) == shown
 
 
-def test_a_secret_seen_once_is_found_in_any_text() -> None:
-    """F-AUTH-12: a careless server repeats what it was sent."""
-    redactor = Redactor()
-    redactor.headers([("Authorization", "Bearer long-s3cret"), ("DPoP", "long-s3cret-too")])
-    redactor.name_of("short")
-    assert redactor.message({"error": ["long-s3cret-too, long-s3cret, short"]}) == {
-        "error": ["redacted-2, redacted-1, redacted-3"]
-    }
-
-
 @pytest.mark.parametrize("password", ["very s3cret", "very+s3cret"])
 def test_the_password_in_basic_credentials_is_known_too(password: str) -> None:
     """F-AUTH-12: plain, and as RFC 6749 (section 2.3.1) has a client secret written."""
@@ -200,12 +195,6 @@ def test_the_password_in_basic_credentials_is_known_too(password: str) -> None:
     (header,) = redactor.headers([("Authorization", f"Basic {value}")])
     assert value not in header[1]
     assert "s3cret" not in redactor.text("client secret very s3cret is wrong")
-
-
-def test_basic_credentials_without_a_password() -> None:
-    redactor = Redactor()
-    value = base64.b64encode(b"nothing else").decode()
-    assert redactor.headers([("Authorization", f"Basic {value}")])[0][1] == "Basic redacted-1"
 
 
 def test_a_whole_record() -> None:
@@ -514,15 +503,6 @@ def test_a_secret_within_the_value_of_a_variable() -> None:
     redactor.learn({"DATABASE": "postgres://me:long-s3cret@db/x"})
     assert "s3cret" not in redactor.text("refused: me and long-s3cret")
     assert "s3cret" not in redactor.text("with postgres://me:long-s3cret@db/x")
-
-
-def test_a_short_secret_is_found_as_a_word() -> None:
-    """F-AUTH-12"""
-    redactor = Redactor()
-    redactor.headers([("X-Api-Key", "hunt2")])
-    assert (
-        redactor.text("key hunt2, hunt22 and /hunt2/") == "key redacted-1, hunt22 and /redacted-1/"
-    )
 
 
 def test_a_server_cannot_fill_the_memory_of_secrets() -> None:

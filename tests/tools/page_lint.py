@@ -20,6 +20,8 @@ from conformance.peers.install import CannotInstall, install, node_and_npm
 __all__ = ["PAGE", "circles", "main", "problems_of"]
 
 _ENVIRONMENT = "node-page"
+# Modules in which nothing is implicitly of any type: those that handle what the program sends.
+_TYPED = {"detail", "events", "store", "verdict", "wire_rows"}
 _CONFIGURATION = Path(__file__).parent / "page"
 PAGE = peers.TOP / "mcpclient" / "inspector" / "page"
 
@@ -57,6 +59,18 @@ def problems_of(node: str, folder: Path, *, fix: bool = False) -> Iterator[str]:
         )
         if finished.returncode:
             yield f"{finished.stdout}{finished.stderr}".strip()
+    yield from _implicit_types(node, folder)
+
+
+def _implicit_types(node: str, folder: Path) -> Iterator[str]:
+    """Yield the places in the typed modules whose type is not known."""
+    tsc = str(peers.node_module("typescript/bin/tsc", _ENVIRONMENT))
+    command = [node, tsc, "--project", str(_CONFIGURATION), "--noImplicitAny", "true"]
+    finished = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    for line in finished.stdout.splitlines():
+        found = re.search(r"(\w+)\.js\(.*: error TS70\d\d: ", line)
+        if found is not None and found[1] in _TYPED:
+            yield line
 
 
 def circles(folder: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from conformance import peers
 from conformance.peers.install import CannotInstall, node_and_npm
-from tests.tools import page_lint
+from tests.tools import page_contract, page_lint
 
 needs_tools = pytest.mark.skipif(
     not peers.is_installed("node-page"), reason="python -m conformance.peers install node-page"
@@ -55,3 +55,8 @@ def test_modules_that_import_each_other_are_reported(tmp_path: Path) -> None:
 def test_the_page_has_none() -> None:
     node, _ = node_and_npm()
     assert list(page_lint.problems_of(node, page_lint.PAGE)) == []
+
+
+def test_the_types_of_the_page_are_those_of_the_program() -> None:
+    """F-SHOW-10: ``python -m tests.tools.page_contract`` writes them."""
+    assert page_contract.CONTRACT.read_text("utf-8") == page_contract.contract()

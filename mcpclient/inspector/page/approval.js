@@ -2,7 +2,7 @@
 // The consent sheet of a server that needs approval: what would be started, and the decision.
 
 import { get, post } from "./api.js";
-import { announce, el, fill } from "./dom.js";
+import { announce, el, fill, quiet } from "./dom.js";
 import { mayCall } from "./store.js";
 import { errorBox } from "./tree.js";
 
@@ -13,7 +13,7 @@ export function approvalView(name) {
     try {
       drawSheet(place, name, await get("/api/sheet", { server: name }));
     } catch (error) {
-      fill(place, errorBox(error.facts));
+      fill(place, errorBox(error));
     }
   };
   load();
@@ -36,17 +36,17 @@ function drawSheet(place, name, sheet) {
   ]);
   const agree = async () => {
     try {
-      fill(says, el("p", { class: "quiet" }, "Connecting…"));
+      fill(says, quiet("Connecting…"));
       const answer = await post("/api/approve", { server: name, sha256: sheet.sha256 });
       if (answer.status !== "needs_approval") return;
       // The entry has changed meanwhile: there is another sheet to agree to.
       drawSheet(place, name, await get("/api/sheet", { server: name }));
     } catch (error) {
-      fill(says, errorBox(error.facts));
+      fill(says, errorBox(error));
     }
   };
   const refuse = () => {
-    fill(says, el("p", { class: "quiet" }, "Nothing is started, and nothing is remembered."));
+    fill(says, quiet("Nothing is started, and nothing is remembered."));
     announce("Nothing is started");
   };
   fill(
@@ -75,7 +75,7 @@ function drawSheet(place, name, sheet) {
           el("button", { class: "primary", on: { click: agree } }, "Agree and connect"),
           el("button", { on: { click: refuse } }, "Do not start it"),
         )
-      : el("p", { class: "quiet" }, "This page may only look."),
+      : quiet("This page may only look."),
     says,
   );
 }

@@ -6,14 +6,14 @@ import { el, fill } from "./dom.js";
 import { problemText } from "./schema_fields.js";
 import { schemaForm } from "./schema_form.js";
 import { withoutSecrets } from "./schema_values.js";
-import { jsonText } from "./text.js";
+import { factsOf, jsonText } from "./text.js";
 
 /** Return a form, or a warning in its place for a schema that none can be made of. */
 function formOrWarning(schema, draft) {
   try {
     return { ...schemaForm(schema, draft?.value), canDraw: true };
   } catch (error) {
-    const text = `No form can be drawn for this schema (${error.message}).`;
+    const text = `No form can be drawn for this schema (${factsOf(error).text}).`;
     const element = el("p", { class: "warning" }, text);
     return { element, value: () => draft?.value ?? {}, mark: () => {}, canDraw: false };
   }
@@ -47,7 +47,7 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
 
   const parsedText = () => parsedObject(raw.value || "{}");
   function tell(error) {
-    problem.textContent = `This is not a JSON object: ${error.message}`;
+    problem.textContent = `This is not a JSON object: ${factsOf(error).text}`;
     problem.hidden = false;
   }
   function change(toRaw) {

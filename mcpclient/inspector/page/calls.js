@@ -4,13 +4,13 @@
 import { get, post } from "./api.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { announce, byId, copyButton, el, fill, first, freshId } from "./dom.js";
+import { announce, byId, copyButton, el, fill, first, freshId, quiet } from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
 import { go, on, until } from "./events.js";
 import { known, mayCall, server, setPinned } from "./store.js";
-import { cut, jsonText, lasted, plain, textOf } from "./text.js";
+import { cut, factsOf, jsonText, lasted, plain, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 import { countedFaults, faultList } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
@@ -38,7 +38,7 @@ function showBusy(isBusy) {
  * @param {number | null} [timeout]
  */
 export async function runCall(method, params, place, timeout = null) {
-  fill(place, el("p", { class: "quiet" }, "Sending…"));
+  fill(place, quiet("Sending…"));
   place.classList.remove("stale");
   showBusy(true);
   byId("subject").scrollTop = 0;
@@ -47,7 +47,7 @@ export async function runCall(method, params, place, timeout = null) {
     followCall(id, place);
   } catch (error) {
     showBusy(false);
-    fill(place, errorBox(error.facts ?? { type: "Not sent", text: error.message }));
+    fill(place, errorBox(error));
   }
 }
 
@@ -97,11 +97,11 @@ function drawCall(place, following) {
   followed.delete(place);
   if (place.isConnected) showBusy(false);
   announce(`${call.subject || call.method}: ${call.state}`);
-  fill(place, verdict(name, call), el("p", { class: "quiet" }, "Loading…"));
+  fill(place, verdict(name, call), quiet("Loading…"));
   get("/api/call", { id: name }).then(
     (outcome) =>
       fill(place, verdict(name, call), outcomeView(outcome), restartButton(name, call, place)),
-    (error) => fill(place, verdict(name, call), errorBox(error.facts)),
+    (error) => fill(place, verdict(name, call), errorBox(error)),
   );
 }
 
@@ -236,7 +236,7 @@ export function showRawRequest(method, params) {
     } catch (error) {
       fill(
         outcome,
-        errorBox({ type: "Not sent", text: `The params are not JSON: ${error.message}` }),
+        errorBox({ type: "Not sent", text: `The params are not JSON: ${factsOf(error).text}` }),
       );
     }
   };
@@ -273,7 +273,7 @@ let replays = 0;
 export async function replay(method, params) {
   replays += 1;
   const what = ["replay", String(replays)];
-  showDetail(what, el("p", { class: "quiet" }, "Sending…"));
+  showDetail(what, quiet("Sending…"));
   go("calls");
   showView("subject");
   const isWanted = () => isShowing(what);
@@ -282,6 +282,6 @@ export async function replay(method, params) {
     await until("call", () => known.calls.has(id));
     if (isWanted()) showCall(id);
   } catch (error) {
-    if (isWanted()) showDetail(what, errorBox(error.facts));
+    if (isWanted()) showDetail(what, errorBox(error));
   }
 }

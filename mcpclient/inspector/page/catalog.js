@@ -2,7 +2,7 @@
 // The left pane: a searchable list of what the server offers, and of the calls made so far.
 
 import { progressText, showCall, showRawRequest } from "./calls.js";
-import { byId, el, fill, focusIn } from "./dom.js";
+import { byId, el, fill, focusIn, quiet } from "./dom.js";
 import { narrow, showView } from "./layout.js";
 import { showOverview, statusText } from "./overview.js";
 import { go, on, view } from "./events.js";
@@ -208,15 +208,9 @@ function callEntries() {
 
 function entryOf(kind, entry, index, lists) {
   const about = entry !== null && typeof entry === "object" ? entry : {};
-  const key =
-    kind === "resources" ? about.uri : kind === "templates" ? about.uriTemplate : about.name;
+  const key = about[{ resources: "uri", templates: "uriTemplate" }[kind] ?? "name"];
   const title = typeof key === "string" && key ? key : `(entry ${index + 1} has no name)`;
-  const text =
-    typeof about.description === "string"
-      ? about.description
-      : typeof about.title === "string"
-        ? about.title
-        : "";
+  const text = [about.description, about.title].find((each) => typeof each === "string") ?? "";
   return { kind, key: title, title, text, entry: about, index, odd: oddOf(lists, kind, index) };
 }
 
@@ -289,26 +283,21 @@ function refreshNotes(total, isSearching) {
   const said = [];
   const odd = new Set((lists?.odd?.[kind] ?? []).map(([entry]) => entry)).size;
   if (kind === "servers") {
-    if (!total) said.push(el("p", { class: "quiet" }, "There is no server."));
+    if (!total) said.push(quiet("There is no server."));
   } else if (lists?.errors?.[kind]) said.push(errorBox(lists.errors[kind]));
-  else if (kind === "calls" && !total)
-    said.push(el("p", { class: "quiet" }, "No calls have been made."));
-  else if (lists?.loading) said.push(el("p", { class: "quiet" }, "Asking the server…"));
+  else if (kind === "calls" && !total) said.push(quiet("No calls have been made."));
+  else if (lists?.loading) said.push(quiet("Asking the server…"));
   else if (isSearching && !shownNow.entries.length)
-    said.push(el("p", { class: "quiet" }, "No entry has all of these words."));
+    said.push(quiet("No entry has all of these words."));
   else if (lists && !total) {
     const text = wasAskedFor(kind)
       ? `The server offers no ${kind}.`
       : `The server does not declare ${kind}, so it was not asked for any.`;
-    said.push(el("p", { class: "quiet" }, text));
-  } else if (!lists && kind !== "calls")
-    said.push(el("p", { class: "quiet" }, "There is no connection."));
+    said.push(quiet(text));
+  } else if (!lists && kind !== "calls") said.push(quiet("There is no connection."));
   if (odd) {
-    const text =
-      odd === 1
-        ? `1 of the ${kind} violates the protocol; it is marked.`
-        : `${odd} of the ${kind} violate the protocol; they are marked.`;
-    said.push(el("p", { class: "warning" }, text));
+    const rest = odd === 1 ? "violates the protocol; it is" : "violate the protocol; they are";
+    said.push(el("p", { class: "warning" }, `${odd} of the ${kind} ${rest} marked.`));
   }
   fill(notes, said);
 }

@@ -4,7 +4,7 @@
 import { get } from "./api.js";
 import { showDetail } from "./detail.js";
 import { comparedCalls, comparedTools } from "./differences.js";
-import { el, fill, freshId } from "./dom.js";
+import { el, fill, freshId, quiet } from "./dom.js";
 import { known } from "./store.js";
 import { cut, lasted } from "./text.js";
 import { errorBox } from "./tree.js";
@@ -24,7 +24,7 @@ export function showCompare() {
   const [right, ...rightField] = choose("After", 1);
   const place = el("div", { class: "comparison" });
   async function compare() {
-    fill(place, el("p", { class: "quiet" }, "Comparing…"));
+    fill(place, quiet("Comparing…"));
     try {
       const names = [left.value, right.value];
       const lists = await Promise.all(names.map((server) => get("/api/lists", { server })));
@@ -37,7 +37,7 @@ export function showCompare() {
         callChanges(comparedCalls(calls[0].calls, calls[1].calls)),
       );
     } catch (error) {
-      fill(place, errorBox(error.facts));
+      fill(place, errorBox(error));
     }
   }
   showDetail(
@@ -61,7 +61,7 @@ function sign(change) {
 }
 
 function toolChanges(tools) {
-  if (!tools.length) return el("p", { class: "quiet" }, "Both offer the same tools.");
+  if (!tools.length) return quiet("Both offer the same tools.");
   return el(
     "ul",
     { class: "changes" },
@@ -70,7 +70,7 @@ function toolChanges(tools) {
 }
 
 function callChanges(calls) {
-  if (!calls.length) return el("p", { class: "quiet" }, "No calls were made.");
+  if (!calls.length) return quiet("No calls were made.");
   return el(
     "ul",
     { class: "changes" },

@@ -46,7 +46,7 @@ export function addressed() {
 }
 
 /** Name a record in the address, or none. */
-export function addressRecord(number) {
+export function addressRecord(/** @type {number | null} */ number) {
   const place = new URLSearchParams(location.hash.slice(1));
   if (number === null) place.delete("record");
   else place.set("record", String(number));
@@ -55,7 +55,7 @@ export function addressRecord(number) {
 }
 
 /** Do something that the address names already. */
-export function restoring(work) {
+export function restoring(/** @type {() => any} */ work) {
   isRestoring = true;
   try {
     work();
@@ -65,6 +65,6 @@ export function restoring(work) {
 }
 
 /** Show a failure above what is shown. */
-export function prependProblem(error) {
-  byId("detail").prepend(errorBox(error.facts ?? { text: error.message }));
+export function prependProblem(/** @type {any} */ error) {
+  byId("detail").prepend(errorBox(error));
 }

@@ -41,6 +41,11 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Return a line about what is shown. */
+export function quiet(...said) {
+  return el("p", { class: "quiet" }, said);
+}
+
 /** Return an element for a text; of a long one it shows the beginning, and more on demand. */
 export function longText(text, about = {}) {
   const shown = plain(cut(text, MAX_TEXT_LENGTH));

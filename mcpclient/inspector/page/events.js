@@ -5,13 +5,13 @@
 const listeners = new Map();
 
 /** Call `work` whenever something of a kind has changed. */
-export function on(kind, work) {
+export function on(/** @type {string} */ kind, /** @type {(...about: any[]) => any} */ work) {
   if (!listeners.has(kind)) listeners.set(kind, []);
   listeners.get(kind)?.push(work);
 }
 
 /** Tell that something of a kind has changed. */
-export function changed(kind, name) {
+export function changed(/** @type {string} */ kind, name = "") {
   for (const work of listeners.get(kind) ?? []) {
     try {
       work(name);
@@ -22,7 +22,7 @@ export function changed(kind, name) {
 }
 
 /** Return a promise of the first truthy value of `look`, which is called after each change. */
-export function until(kind, look) {
+export function until(/** @type {string} */ kind, /** @type {() => any} */ look) {
   return new Promise((resolve) => {
     const again = () => {
       const found = look();
@@ -39,11 +39,11 @@ export function until(kind, look) {
 const views = new Map();
 
 /** Register what shows things of a kind. */
-export function view(kind, show) {
+export function view(/** @type {string} */ kind, /** @type {(...about: any[]) => any} */ show) {
   views.set(kind, show);
 }
 
 /** Show something of a kind, whichever module knows how; nothing where none does. */
-export function go(kind, ...about) {
+export function go(/** @type {string} */ kind, /** @type {any[]} */ ...about) {
   return views.get(kind)?.(...about);
 }

@@ -3,7 +3,7 @@
 
 import { go } from "./events.js";
 import { get, post } from "./api.js";
-import { announce, el, fill, freshId } from "./dom.js";
+import { announce, el, fill, freshId, quiet } from "./dom.js";
 import { addressOf, visitLink } from "./questions.js";
 import { known, mayCall } from "./store.js";
 import { errorBox, factList } from "./tree.js";
@@ -28,7 +28,7 @@ export function loginView(state) {
           says,
         );
     } catch (error) {
-      fill(place, errorBox(error.facts));
+      fill(place, errorBox(error));
     }
     setTimeout(() => place.isConnected && show(), LOGIN_PAUSE);
   }
@@ -37,7 +37,7 @@ export function loginView(state) {
 }
 
 function loginFacts(state, login, says) {
-  if (!login) return el("p", { class: "quiet" }, "There is no login.");
+  if (!login) return quiet("There is no login.");
   const rows = [
     ["State", login.state],
     ["Given by", login.issuer],
@@ -51,7 +51,7 @@ function loginFacts(state, login, says) {
       go("server");
       announce("Logged out");
     } catch (error) {
-      fill(says, errorBox(error.facts));
+      fill(says, errorBox(error));
     }
   };
   return [
@@ -77,9 +77,9 @@ function finishForm(name, visit, host, says) {
     event.preventDefault();
     try {
       await post("/api/login", { server: name, address: address.value.trim() });
-      fill(says, el("p", { class: "quiet" }, "Connecting…"));
+      fill(says, quiet("Connecting…"));
     } catch (error) {
-      fill(says, errorBox(error.facts));
+      fill(says, errorBox(error));
     }
   };
   return el(

@@ -26,7 +26,7 @@ import {
   takeNews,
   tellChanges,
 } from "./store.js";
-import { cut, plain } from "./text.js";
+import { cut, factsOf, plain } from "./text.js";
 import { buildWire, goTo, refreshWire, resetWire } from "./wire.js";
 import { setRowFields } from "./wire_rows.js";
 
@@ -138,7 +138,7 @@ function showConnection(error) {
   let box = first("#gone");
   if (error === null) return void box?.remove();
   box ??= byId("servers").parentElement?.appendChild(el("p", { id: "gone", role: "alert" }));
-  const { text, hint } = error.facts ?? { text: error.message };
+  const { text, hint } = factsOf(error);
   fill(box, text, " ", hint ?? "");
 }
 

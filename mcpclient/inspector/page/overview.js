@@ -6,7 +6,7 @@ import { approvalView } from "./approval.js";
 import { callQuietly, showRawRequest } from "./calls.js";
 import { showCompare } from "./compare.js";
 import { prependProblem, showDetail } from "./detail.js";
-import { copyButton, el, fill, freshId, longText } from "./dom.js";
+import { copyButton, el, fill, freshId, longText, quiet } from "./dom.js";
 import { exchangesView } from "./http_view.js";
 import { loginView } from "./login.js";
 import { configurationOf } from "./snippets.js";
@@ -45,8 +45,7 @@ export function statusText(state) {
 
 export function showOverview() {
   const state = server();
-  if (!state)
-    return void showDetail(["server", ""], el("p", { class: "quiet" }, "There is no server."));
+  if (!state) return void showDetail(["server", ""], quiet("There is no server."));
   const info = state.server ?? {};
   const rows = [
     ["Name", info.title ? info.name : undefined],
@@ -155,7 +154,7 @@ function rootsEditor() {
       await post("/api/roots", { server: known.chosen, roots });
       says.textContent = "The server has been notified.";
     } catch (error) {
-      fill(says, errorBox(error.facts));
+      fill(says, errorBox(error));
     }
   };
   return [
@@ -173,12 +172,12 @@ function addForm() {
   const says = el("div");
   const add = async (event) => {
     event.preventDefault();
-    fill(says, el("p", { class: "quiet" }, "Connecting…"));
+    fill(says, quiet("Connecting…"));
     try {
       await post("/api/add", { name: name.value.trim(), target: target.value.trim() });
       fill(says);
     } catch (error) {
-      fill(says, errorBox(error.facts));
+      fill(says, errorBox(error));
     }
   };
   return [

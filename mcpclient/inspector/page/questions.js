@@ -92,7 +92,7 @@ function answerer(name, problem) {
     try {
       await post("/api/answer", { id: name, answer });
     } catch (error) {
-      fill(problem, errorBox(error.facts ?? { text: error.message }));
+      fill(problem, errorBox(error));
     }
   };
 }

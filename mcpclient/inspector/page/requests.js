@@ -3,7 +3,7 @@
 
 import { argumentsEditor } from "./arguments.js";
 import { callQuietly, runCall } from "./calls.js";
-import { calm, el, fill, freshId } from "./dom.js";
+import { calm, el, fill, freshId, quiet } from "./dom.js";
 import { problemPlace } from "./schema_fields.js";
 import { MAX_FIELDS } from "./schema_form.js";
 import { mayCall, server } from "./store.js";
@@ -47,20 +47,10 @@ export function resourceRequest(entry) {
     draft: () => ({}),
     check: () => [],
     more: (outcome) =>
-      canSubscribe
-        ? [
-            el(
-              "button",
-              { on: { click: () => runCall("resources/subscribe", params(), outcome) } },
-              "Subscribe",
-            ),
-            el(
-              "button",
-              { on: { click: () => runCall("resources/unsubscribe", params(), outcome) } },
-              "Unsubscribe",
-            ),
-          ]
-        : [],
+      (canSubscribe ? ["Subscribe", "Unsubscribe"] : []).map((label) => {
+        const method = `resources/${label.toLowerCase()}`;
+        return el("button", { on: { click: () => runCall(method, params(), outcome) } }, label);
+      }),
   };
 }
 
@@ -196,7 +186,7 @@ function completedFields(declared, reference, values) {
       "div",
       { class: "fields" },
       fields.map(({ row }) => row),
-      !fields.length && el("p", { class: "quiet" }, "No arguments."),
+      !fields.length && quiet("No arguments."),
     ),
     /** Mark the fields that are required and empty, and return these problems. */
     check() {

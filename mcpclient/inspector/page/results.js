@@ -2,7 +2,7 @@
 // The result of a call: its content for people, and all of it as a tree.
 
 import { go } from "./events.js";
-import { copyButton, el, fill, longText } from "./dom.js";
+import { copyButton, el, fill, longText, quiet } from "./dom.js";
 import { cut, indented, jsonText, sized, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
@@ -69,9 +69,7 @@ const MAX_PARTS = 200;
 /** Return the first parts of a result, and the number of the others. */
 function someOf(parts, view) {
   const left = parts.length - MAX_PARTS;
-  const more =
-    left > 0 &&
-    el("p", { class: "quiet" }, `${left.toLocaleString()} more are in the whole result.`);
+  const more = left > 0 && quiet(`${left.toLocaleString()} more are in the whole result.`);
   return [...parts.slice(0, MAX_PARTS).map(view), more];
 }
 

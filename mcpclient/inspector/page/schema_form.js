@@ -1,7 +1,7 @@
 // @ts-check
 // A form for a value by its JSON Schema. Each field knows its value; `NOTHING` leaves it out.
 
-import { el, fill, freshId } from "./dom.js";
+import { el, fill, freshId, quiet } from "./dom.js";
 import {
   NOTHING,
   booleanField,
@@ -132,7 +132,7 @@ function objectField(schema, root, depth) {
       ),
     );
   }
-  if (!fields.size && !others) element.append(el("p", { class: "quiet" }, "No arguments."));
+  if (!fields.size && !others) element.append(quiet("No arguments."));
   return {
     element,
     value() {

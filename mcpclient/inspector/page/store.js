@@ -3,7 +3,7 @@
 
 import { get } from "./api.js";
 import { changed } from "./events.js";
-import { cut, textOf } from "./text.js";
+import { cut, factsOf, textOf } from "./text.js";
 import { wireOf } from "./wire_rows.js";
 
 export const known = {
@@ -21,31 +21,28 @@ export const known = {
   pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
 };
 
-const PLACES = {
-  server: "servers",
-  call: "calls",
-  asked: "asked",
-  question: "questions",
-  login: "logins",
-};
+const PLACES = new Map([
+  ["server", known.servers],
+  ["call", known.calls],
+  ["asked", known.asked],
+  ["question", known.questions],
+  ["login", known.logins],
+]);
 
 const MAX_CALLS = 1000;
 
 const changedKinds = new Set();
 
 /** Handle an update from the stream. Of several at once, only the last is drawn. */
-export function takeNews(news) {
+export function takeNews(/** @type {{ items: Item[], wire: Record<string, any> }} */ news) {
   if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
     if (kind === "server" && value?.status !== known.servers.get(name)?.status) {
       known.since.set(name, Date.now());
     }
     if (kind === "notice") known.notice = value;
-    else if (kind in PLACES) {
-      const place = known[PLACES[kind]];
-      if (value === null) place.delete(name);
-      else place.set(name, value);
-    }
+    else if (value === null) PLACES.get(kind)?.delete(name);
+    else PLACES.get(kind)?.set(name, value);
     changedKinds.add(kind);
   }
   for (const name of known.calls.keys()) {
@@ -71,7 +68,7 @@ export function orderedServers() {
 }
 
 /** Return how a server is called: as it calls itself, after the name it is configured under. */
-export function shownName(name) {
+export function shownName(/** @type {string | null} */ name) {
   const state = known.servers.get(name);
   const own = textOf(state?.server?.title) || textOf(state?.server?.name);
   if (!own || own === name) return cut(name ?? "", 200);
@@ -86,7 +83,7 @@ export function mayCall() {
   return known.allow !== "look" && server()?.status !== "recorded";
 }
 
-export function setPinned(name, pinned) {
+export function setPinned(/** @type {string} */ name, /** @type {boolean} */ pinned) {
   if (pinned) known.pinned.add(name);
   else known.pinned.delete(name);
   sessionStorage.setItem("inspector-pinned", JSON.stringify([...known.pinned]));
@@ -94,29 +91,29 @@ export function setPinned(name, pinned) {
 }
 
 /** Choose the server whose offers and wire are shown; null: there is none. */
-export function chooseServer(name) {
+export function chooseServer(/** @type {string | null} */ name) {
   known.chosen = name;
 }
 
 /** Say what the page may do: `look`, `call` or `add`. */
-export function allow(grant) {
+export function allow(/** @type {string} */ grant) {
   known.allow = grant;
 }
 
 /** Say whether the program of the page responds. */
-export function setGone(isGone) {
+export function setGone(/** @type {boolean} */ isGone) {
   if (known.isGone === isGone) return;
   known.isGone = isGone;
   changed("gone");
 }
 
 /** Forget the lists of a server, which have changed; they are fetched when it is chosen. */
-export function forgetLists(name) {
+export function forgetLists(/** @type {string} */ name) {
   known.lists.delete(name);
 }
 
 /** The lists of a server, fetched once, and again when they have changed. */
-export async function loadLists(name, fresh = false) {
+export async function loadLists(/** @type {string | null} */ name, fresh = false) {
   const state = known.servers.get(name);
   if (!state || !["connected", "recorded"].includes(state.status)) return;
   const lists = {
@@ -142,7 +139,7 @@ export async function loadLists(name, fresh = false) {
       () => {},
     );
   } catch (error) {
-    known.lists.set(name, { ...lists, loading: false, errors: { tools: error.facts } });
+    known.lists.set(name, { ...lists, loading: false, errors: { tools: factsOf(error) } });
   }
   changed("lists");
 }
@@ -153,7 +150,7 @@ const LISTS_PAUSE = 1000;
 const listsAskedFor = new Map(); // by server: whether they are wanted once more
 
 /** Load the lists of a server, at a limited rate if it announces changes all the time. */
-export async function loadListsSoon(name) {
+export async function loadListsSoon(/** @type {string} */ name) {
   if (listsAskedFor.has(name)) return void listsAskedFor.set(name, true);
   listsAskedFor.set(name, false);
   await loadLists(name);

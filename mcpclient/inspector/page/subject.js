@@ -9,7 +9,7 @@ import { calm, copyButton, el, fill, focusIn, freshId, longText } from "./dom.js
 import { draftOf, keepDraft } from "./drafts.js";
 import { promptRequest, resourceRequest, templateRequest, toolRequest } from "./requests.js";
 import { known, mayCall } from "./store.js";
-import { cut, jsonText, textOf } from "./text.js";
+import { cut, factsOf, jsonText, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 import { faultList } from "./verdict.js";
 
@@ -21,7 +21,7 @@ export function showOffer(entry, draft) {
     drawOffer(entry, draft);
   } catch (error) {
     // Whatever the server says of it, the rest of the page goes on.
-    const text = `This cannot be drawn: ${error.message}`;
+    const text = `This cannot be drawn: ${factsOf(error).text}`;
     showDetail(
       place,
       el("header", { class: "subject" }, el("h2", { dir: "auto" }, cut(entry.title, 300))),

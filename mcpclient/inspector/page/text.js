@@ -31,6 +31,11 @@ export function textOf(value) {
   return typeof value === "object" ? jsonText(value) : String(value);
 }
 
+/** Return what is known of a failure: its `facts`, if it has some, or its message. */
+export function factsOf(/** @type {any} */ failure) {
+  return failure instanceof Error ? { text: failure.message, ...failure["facts"] } : failure;
+}
+
 /** Return a value as JSON, with NaN and the infinities as the server has sent them. */
 export function jsonText(value, indent = 0) {
   const odd = /"\ue000(NaN|-?Infinity)"/g;

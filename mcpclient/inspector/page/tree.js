@@ -2,7 +2,7 @@
 // A JSON value as a tree. Only open nodes are drawn; long lists and strings open bit by bit.
 
 import { el, freshId, longText } from "./dom.js";
-import { cut, jsonText, textOf } from "./text.js";
+import { cut, factsOf, jsonText, textOf } from "./text.js";
 
 const CHILDREN_AT_ONCE = 100;
 
@@ -210,8 +210,9 @@ function leaf(value) {
   return el("span", { class: `leaf ${value === null ? "null" : typeof value}` }, cut(text, 2000));
 }
 
-/** An error as the server of the page describes it: what happened, and what to do. */
-export function errorBox(error) {
+/** A failure, or an error as the server describes it: what happened, and what to do. */
+export function errorBox(/** @type {any} */ failure) {
+  const error = factsOf(failure);
   const stderr = textOf(error.stderr).trimEnd();
   return el(
     "div",

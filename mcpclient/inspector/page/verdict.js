@@ -6,19 +6,19 @@ import { cut } from "./text.js";
 
 const MAX_FAULTS = 50;
 
-/** Return the first of some faults as one line, each `[code, text, clause]`. */
-export function faultsText(faults) {
+/** Return the first of some faults as one line. */
+export function faultsText(/** @type {Fault[]} */ faults) {
   const more = faults.length > 1 ? ` (and ${(faults.length - 1).toLocaleString()} more)` : "";
   return `${cut(faults[0][1], 300)}${more}`;
 }
 
 /** Return how many violations there are, in words. */
-export function countedFaults(count) {
+export function countedFaults(/** @type {number} */ count) {
   return count === 1 ? "1 violation" : `${count.toLocaleString()} violations`;
 }
 
 /** Return the list of the violations in a message or a list's entry, or null. */
-export function faultList(faults) {
+export function faultList(/** @type {Fault[]} */ faults) {
   if (!faults.length) return null;
   return el(
     "ul",

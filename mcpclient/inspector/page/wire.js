@@ -22,11 +22,10 @@ const ONLY = [
   ["failure", "Errors"],
   ["fault", "Violations"],
   ["debug", "All log messages"],
-  ["info", "Logs from info"],
-  ["notice", "Logs from notice"],
-  ["warning", "Logs from warning"],
-  ["error", "Logs from error"],
-  ["critical", "Logs from critical"],
+  ...["info", "notice", "warning", "error", "critical"].map((level) => [
+    level,
+    `Logs from ${level}`,
+  ]),
 ];
 
 const wireView = {
@@ -37,7 +36,7 @@ const wireView = {
   found: /** @type {any[] | null} */ (null),
   searched: -1,
   chosen: /** @type {number | null} */ (null),
-  partner: null,
+  partner: /** @type {number | null} */ (null),
   // The first and the last number, of the records in the window of the timeline.
   range: /** @type {number[] | null} */ (null),
   isTimeline: false,
@@ -365,7 +364,7 @@ async function showRecord(number) {
     ]);
     parts = recordParts(number, row, record, block, { goTo, close: closeRecord });
   } catch (error) {
-    parts = errorBox(error.facts ?? { text: error.message });
+    parts = errorBox(error);
   }
   if (wireView.chosen !== number || wire.name !== known.chosen) return;
   wireView.partner = row?.partner ?? null;

@@ -6,7 +6,7 @@ import { get } from "./api.js";
 import { callButton, replay } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { showDetail } from "./detail.js";
-import { el } from "./dom.js";
+import { el, quiet } from "./dom.js";
 import { changed, go } from "./events.js";
 import { known, mayCall } from "./store.js";
 import { cut, lasted, textOf } from "./text.js";
@@ -66,7 +66,7 @@ export function showWireCall(index, { number, method, params, outcome, seconds }
     el("h3", {}, "Params"),
     jsonTree(others, "Params", 3),
     el("h3", {}, "Outcome"),
-    outcome === null ? el("p", { class: "quiet" }, "No answer.") : jsonTree(outcome, "Outcome", 3),
+    outcome === null ? quiet("No answer.") : jsonTree(outcome, "Outcome", 3),
     copyButtons(() => [method, others]),
   );
 }

@@ -12,27 +12,28 @@ const MAX_METHODS = 100;
 
 const MAX_SPANS = 5000;
 
-let fields = [];
+let fields = /** @type {string[]} */ ([]);
 /** Take the names of a row's fields, in the order of its values. */
-export function setRowFields(names) {
+export function setRowFields(/** @type {string[]} */ names) {
   fields = names;
 }
 
 /** One server's wire: its length, and the loaded rows, in chunks. */
 class Wire {
-  constructor(name) {
+  constructor(/** @type {string} */ name) {
     this.name = name;
     this.first = 0;
     this.next = 0;
-    this.counts = {};
-    this.methods = new Set();
-    this.spans = new Map(); // by the number of their request
-    this.chunks = new Map();
+    this.counts = /** @type {Record<string, number>} */ ({});
+    this.methods = /** @type {Set<string>} */ (new Set());
+    // By the number of their request.
+    this.spans = /** @type {Map<number, Span>} */ (new Map());
+    this.chunks = /** @type {Map<number, Map<number, Row>>} */ (new Map());
     this.asked = new Set();
-    this.wanted = [];
+    this.wanted = /** @type {number[]} */ ([]);
   }
 
-  take(news) {
+  take(/** @type {any} */ news) {
     this.first = news.first;
     this.next = news.next;
     this.counts = news.counts;
@@ -42,15 +43,16 @@ class Wire {
   }
 
   /** Return the faults of all messages that belong to a call of this page. */
-  faultsOf(call) {
+  faultsOf(/** @type {string} */ call) {
     return [...this.spans.values()].filter((span) => span.call === call).flatMap((s) => s.faults);
   }
 
-  keep(values) {
-    const row = Object.fromEntries(fields.map((name, place) => [name, values[place]]));
+  keep(/** @type {any[]} */ values) {
+    const named = Object.fromEntries(fields.map((name, place) => [name, values[place]]));
+    const row = /** @type {Row} */ (named);
     const chunk = Math.floor(row.number / CHUNK);
     if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
-    this.chunks.get(chunk).set(row.number, row);
+    this.chunks.get(chunk)?.set(row.number, row);
     if (row.kind === "request" && this.methods.size < MAX_METHODS) this.methods.add(row.label);
   }
 
@@ -67,7 +69,7 @@ class Wire {
   }
 
   /** Return a row; undefined while it is being loaded. */
-  row(number) {
+  row(/** @type {number} */ number) {
     const chunk = Math.floor(number / CHUNK);
     const row = this.chunks.get(chunk)?.get(number);
     if (row === undefined && number >= this.first && number < this.next) this.want(chunk);
@@ -75,7 +77,7 @@ class Wire {
   }
 
   /** Load a chunk soon. Of those that a quick scroll passes by, only the last are loaded. */
-  want(chunk) {
+  want(/** @type {number} */ chunk) {
     if (!this.wanted.length) {
       setTimeout(() => {
         for (const each of new Set(this.wanted.slice(-2))) this.load(each);
@@ -86,12 +88,12 @@ class Wire {
   }
 
   /** Fetch one row as it is now. */
-  async reload(number) {
+  async reload(/** @type {number} */ number) {
     const query = { server: this.name, first: number, count: 1 };
     for (const row of (await get("/api/rows", query)).rows) this.keep(row);
   }
 
-  async load(chunk) {
+  async load(/** @type {number} */ chunk) {
     if (this.asked.has(chunk)) return;
     this.asked.add(chunk);
     try {
@@ -105,9 +107,10 @@ class Wire {
   }
 }
 
-const wires = new Map();
+const wires = /** @type {Map<string | null, Wire>} */ (new Map());
 /** Return the rows of one server's wire. */
-export function wireOf(name) {
-  if (!wires.has(name)) wires.set(name, new Wire(name));
-  return wires.get(name);
+export function wireOf(/** @type {string | null} */ name) {
+  const wire = wires.get(name) ?? new Wire(name ?? "");
+  wires.set(name, wire);
+  return wire;
 }

@@ -1,0 +1,34 @@
+// Written by python -m tests.tools.page_contract.
+type Fault = [code: string, text: string, clause: string];
+type Item = [kind: string, name: string, value: Record<string, any> | null];
+interface Row {
+  number: number;
+  time: number;
+  lane: string;
+  kind: string;
+  label: string;
+  detail: string;
+  size: number;
+  partner: number | null;
+  milliseconds: number | null;
+  channel: string;
+  faults: Fault[];
+  level: string;
+  at: number | null;
+}
+interface Span {
+  number: number;
+  method: string;
+  subject: string;
+  began: number;
+  channel: string;
+  call: string;
+  at: number | null;
+  end: number | null;
+  ended: number | null;
+  state: string;
+  progress: number[];
+  questions: Record<string, any>[];
+  faults: Fault[];
+  version: number;
+}
