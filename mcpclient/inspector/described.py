@@ -287,8 +287,12 @@ def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
         part = value
         for token in violation.instance_path.split("/")[1:]:
             name = token.replace("~1", "/").replace("~0", "~")
-            path.append(int(name) if isinstance(part, list) else name)
-            part = part[path[-1]] if isinstance(part, list) else part.get(name, {})
+            if isinstance(part, list):
+                path.append(int(name))
+                part = part[int(name)]
+            else:
+                path.append(name)
+                part = part.get(name, {})
         text = violation.message.removeprefix(f"{describe(part)} ")
         if (missing := _MISSING.fullmatch(text)) is not None:
             path, text = [*path, missing[1]], "is required"

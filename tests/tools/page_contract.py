@@ -34,7 +34,9 @@ def contract() -> str:
 
 def _members(kind: type) -> list[str]:
     hints = kind.__annotations__.items()
-    return [f"{name}: {_written(getattr(hint, '__forward_arg__', hint))}" for name, hint in hints]
+    return [
+        f"{name}: {_written(str(getattr(hint, '__forward_arg__', hint)))}" for name, hint in hints
+    ]
 
 
 def _written(hint: str) -> str:
