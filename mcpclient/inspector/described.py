@@ -271,7 +271,7 @@ _MISSING = re.compile(r"the required member '([^'\\]*)' is missing")
 
 
 def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
-    """Return what a value lacks of a schema: of each problem its ``path`` and a ``text``.
+    """Return the violations of a schema in a value, each with its ``path`` and a ``text``.
 
     The text does not show the value, which may be a secret. A member that is missing has its own
     place. Nothing is wrong by a schema that cannot be used: the server has the last word.

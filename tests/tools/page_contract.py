@@ -1,4 +1,4 @@
-"""``python -m tests.tools.page_contract``: the types of what the program sends its page.
+"""``python -m tests.tools.page_contract``: the types of the values on their way to the page.
 
 They are made from the classes whose values are sent, for the type checker of `page_lint`.
 """
