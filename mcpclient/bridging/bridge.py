@@ -103,12 +103,11 @@ class Bridge(HostService, Upstream):
         """Whether it is connected."""
         return self._client is not None and self.connection.is_open
 
-    async def open(self, capabilities: Params, info: Any, opening: Params) -> None:
+    async def open(self, info: Any) -> None:
         """Connect the client, for the first request of the host."""
         async with self._opening:
             if self._client is not None:
                 return
-            self.declared = capabilities, opening
             options = {"client_info": info} if isinstance(info, dict) else {}
             own = {"protocol_version": self.version} if self.version else {}
             try:
@@ -117,7 +116,6 @@ class Bridge(HostService, Upstream):
                 if not own:
                     raise
                 self._client = await self._connected(options)  # it may speak the other era only
-            self.is_opened = True
 
     async def _connected(self, options: Mapping[str, Any]) -> Client:
         def keeper(connection: Connection, listed: ListedTools) -> ClientKeeper:

@@ -93,11 +93,8 @@ class HostService(Peer):
         """Close the servers, once the host has gone."""
 
     @abc.abstractmethod
-    async def open(self, capabilities: Params, info: Any, opening: Params) -> None:
-        """Open the servers, for a request of the host, whose capabilities it names.
-
-        ``opening``: the params of ``initialize``.
-        """
+    async def open(self, info: Any) -> None:
+        """Open the servers, unless they are; ``info``: the host's name for itself, if any."""
 
     @abc.abstractmethod
     async def initialized(self) -> Params:
@@ -164,7 +161,7 @@ class HostService(Peer):
         if meta is not None:
             if not isinstance(meta.get(CAPABILITIES), dict):
                 raise PeerError(ErrorCode.INVALID_PARAMS, f"_meta has no {CAPABILITIES}")
-            await self.open(meta[CAPABILITIES], meta.get(INFO), {})
+            await self._open(meta[CAPABILITIES], meta.get(INFO))
             if method == "server/discover" and self.version:
                 # The host did not wait for the answer to its probe, so it speaks the other era now.
                 raise PeerError(ErrorCode.METHOD_NOT_FOUND, "initialize was sent meanwhile")
@@ -177,11 +174,17 @@ class HostService(Peer):
         self.version = str(offered) if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
         capabilities = declared if isinstance(declared, dict) else {}
         try:
-            await self.open(capabilities, params.get("clientInfo"), params)
+            await self._open(capabilities, params.get("clientInfo"), params)
             return await self.initialized()
         except BaseException:
             self.version = ""
             raise
+
+    async def _open(self, capabilities: Params, info: Any, opening: Params | None = None) -> None:
+        declared, first = self.declared  # a host of the stateless era says it in each request
+        self.declared = {**declared, **capabilities}, opening or first
+        await self.open(info)
+        self.is_opened = True
 
     def _check_era(self, meta: Params | None) -> None:
         """Raise `PeerError` for a request of no era that is spoken here."""

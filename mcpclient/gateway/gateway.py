@@ -96,7 +96,7 @@ class Gateway(HostService):
         self._meta_tools: MetaTools | None = None
         if expose != "all":
             self._meta_tools = MetaTools(self, with_code=expose == "code")
-        self._opening: asyncio.Task[None]
+        self._opening: asyncio.Task[None] | None = None
         self._deadline = 0.0
         self._settled = NextChange()
         self._task_servers: dict[str, str] = {}
@@ -118,12 +118,9 @@ class Gateway(HostService):
 
     # Opening
 
-    async def open(self, capabilities: Params, info: Any, opening: Params) -> None:
+    async def open(self, info: Any) -> None:
         """Open the manager with the capabilities of the host, at its first request."""
-        if self.is_opened:  # a host of the stateless era says it in each request
-            self.declared = {**self.declared[0], **capabilities}, self.declared[1]
-        else:
-            self.is_opened, self.declared = True, (capabilities, opening)
+        if self._opening is None:
             self.manager.serve(lambda name: self._upstream(name).wiring(), info)
             self._deadline = asyncio.get_running_loop().time() + self._wait
             self._opening = self.tasks.start(self._open_manager())
