@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ..errors import McpError
 from ..protocol.json_schema import alternatives
+from ..protocol.wire_object import WireObject
 
 if TYPE_CHECKING:
     from .known_secrets import KnownSecrets
@@ -55,9 +56,10 @@ class SecretArguments(dict[str, Any]):
             if isinstance(each, McpError) and each not in seen:
                 seen.append(each)
                 each.mask(known.replaced_in)
-                each.args = tuple(map(partial(_replaced, known), each.args))
+                each.args = tuple(_concealed(known, value) for value in each.args)
                 for name, value in vars(each).items():
-                    vars(each)[name] = _replaced(known, value)
+                    if type(value) is not int:  # a code, a status or a limit
+                        vars(each)[name] = _concealed(known, value)
                 each.__traceback__ = None
                 pending += [each.__cause__, each.__context__]
 
@@ -72,8 +74,29 @@ def _learn(known: KnownSecrets, secret: Any) -> None:
             known.add(str(each), "…")
 
 
+def _concealed(known: KnownSecrets, value: Any) -> Any:
+    """Return a field of an error without the secrets in it: a server's data, result or body."""
+    try:
+        return _replaced(known, value)
+    except RecursionError:
+        return "…"
+
+
 def _replaced(known: KnownSecrets, value: Any) -> Any:
-    return known.replaced_in(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return known.replaced_in(value)
+    if isinstance(value, bytes):
+        return known.replaced_in(value.decode("utf-8", "replace")).encode()
+    replaced = partial(_replaced, known)
+    if type(value) in (list, tuple):
+        return type(value)(map(replaced, value))
+    if type(value) is dict:
+        return {replaced(name): replaced(item) for name, item in value.items()}
+    if isinstance(value, WireObject):
+        value.raw = replaced(value.raw)
+    elif isinstance(value, (int, float)) and known.replaced_in(str(value)) != str(value):
+        return "…"
+    return value
 
 
 def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

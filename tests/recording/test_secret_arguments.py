@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.protocol.wire_object import WireObject
 from mcpclient.recording.redaction import Redactor
 from mcpclient.recording.secret_arguments import (
     SecretArguments,
@@ -203,6 +204,16 @@ WAYS: dict[str, Any] = {
 }
 
 
+def test_data_that_is_nested_too_deeply_is_left_out() -> None:
+    """F-AUTH-12: concealing never fails."""
+    data: Any = "SECRET" + "ONE"
+    for _ in range(3000):
+        data = [data]
+    error = mcpclient.PeerError(1, "no", data)
+    SecretArguments(secret(), TOOL["inputSchema"]).conceal_in(error)
+    assert error.data == "…"
+
+
 def shown_by(error: BaseException) -> str:
     """What an error, those behind it, and the variables of the library's frames show."""
     shown: list[str] = []
@@ -213,8 +224,8 @@ def shown_by(error: BaseException) -> str:
                 seen.append(behind)
         frames = traceback.walk_tb(each.__traceback__)
         stack = traceback.StackSummary.extract(frames, capture_locals=True)
-        shown += [str(each), repr(each), str(getattr(each, "stderr", ""))]
-        shown += [text for text in each.args if isinstance(text, str)]
+        shown += [str(each), repr(each), repr(vars(each)), repr(each.args)]
+        shown += [repr(value.raw) for value in vars(each).values() if isinstance(value, WireObject)]
         shown += [str(one.locals) for one in stack if one.filename.startswith(PACKAGE)]
     return "\n".join(shown)
 
