@@ -230,7 +230,7 @@ def test_a_copy_that_cannot_be_replaced_stays(
 def test_the_changelog_is_told_from_the_version_before() -> None:
     """F-VEND-1"""
     assert changes_since(mcpclient.__version__) == []
-    assert "## [0.1.0] - in progress" in changes_since("0.0.1")
+    assert "## [1.0.0] - 2026-11-24" in changes_since("0.0.1")
 
 
 def poisoned(source: Path, code: str) -> Path:
