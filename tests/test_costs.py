@@ -98,7 +98,7 @@ def many_messages(counter: WorkCounter, size: int) -> Work:
 
 def a_message_to_send(counter: WorkCounter, size: int) -> Work:
     protocol = counter.module("framing.websocket").WebSocketProtocol()
-    return lambda: protocol.send_text("x" * size * 64)
+    return lambda: protocol.send_text(b"x" * size * 64)
 
 
 def a_compressed_body(counter: WorkCounter, size: int) -> Work:
