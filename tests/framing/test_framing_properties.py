@@ -6,7 +6,6 @@ That no bytes at all raise, and that cuts change nothing, is also said by the ta
 
 from __future__ import annotations
 
-import zlib
 from typing import NamedTuple
 
 from hypothesis import given
@@ -14,25 +13,12 @@ from hypothesis import strategies as st
 
 from mcpclient.framing.headers import Headers, encode_header
 from mcpclient.framing.http1 import BodyChunk, Event, ResponseEnd, ResponseHead, ResponseParser
-from mcpclient.framing.websocket import (
-    BinaryMessage,
-    Closed,
-    TextMessage,
-    WebSocketProtocol,
-    Write,
-)
 from mcpclient.framing.websocket_frames import (
-    BINARY,
-    CLOSE,
-    CONTINUATION,
-    FINAL,
-    PING,
-    TEXT,
     DeflateParameters,
     MessageCodec,
 )
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, field_values, tokens
+from tests.support.strategies import field_values, tokens
 
 from .chunkings import cuts, split
 
@@ -109,70 +95,6 @@ targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.ls
 
 
 # WebSocket
-
-
-class Ping(NamedTuple):
-    """A ping of a server."""
-
-    data: bytes
-
-
-class Sent(NamedTuple):
-    """What a server says in one message, and how."""
-
-    message: TextMessage | BinaryMessage | Ping
-    is_compressed: bool
-    places: list[int]
-
-
-def server_frame(first: int, payload: bytes) -> bytes:
-    size = len(payload)
-    head = bytes([first, size]) if size < 126 else bytes([first, 126]) + size.to_bytes(2, "big")
-    return head + payload
-
-
-class Server:
-    """Writes frames as a server does."""
-
-    def __init__(self) -> None:
-        self._compressor = zlib.compressobj(wbits=-15)
-
-    def write(self, sent: Sent) -> bytes:
-        data = sent.message.data
-        payload = data.encode() if isinstance(data, str) else data
-        if isinstance(sent.message, Ping):
-            return server_frame(FINAL | PING, payload)
-        first = TEXT if isinstance(sent.message, TextMessage) else BINARY
-        if sent.is_compressed:
-            first |= 0x40
-            payload = self._compressor.compress(payload) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
-            payload = payload[:-4] or b"\0"
-        pieces = split(payload, sent.places)
-        opcodes = [first, *[CONTINUATION] * (len(pieces) - 1)]
-        opcodes[-1] |= FINAL
-        return b"".join(map(server_frame, opcodes, pieces))
-
-
-messages = (
-    clean_texts.map(TextMessage) | st.binary(max_size=300).map(BinaryMessage) | bodies.map(Ping)
-)
-
-
-@examples(50)
-@given(st.lists(st.builds(Sent, messages, st.booleans(), cuts), max_size=5), cuts)
-def test_websocket_messages(expected: list[Sent], places: list[int]) -> None:
-    """F-WIRE-6: in fragments or whole, compressed or not, cut anywhere: the same messages."""
-    server = Server()
-    written = b"".join([server.write(sent) for sent in expected])
-    written += server_frame(FINAL | CLOSE, (1000).to_bytes(2, "big"))
-    protocol = WebSocketProtocol(deflate=DeflateParameters())
-    found = [event for chunk in split(written, places) for event in protocol.feed(chunk)]
-    assert [event for event in found if not isinstance(event, Write)] == [
-        *[sent.message for sent in expected if not isinstance(sent.message, Ping)],
-        Closed(1000, ""),
-    ]
-    pings = [sent for sent in expected if isinstance(sent.message, Ping)]
-    assert sum(isinstance(event, Write) for event in found) == len(pings) + 1
 
 
 @examples(50)

@@ -170,19 +170,6 @@ def test_what_breaks_the_framing_is_a_protocol_error(stream: bytes, reason: str,
     assert protocol.feed(frame(FINAL | TEXT, b"late")) == []
 
 
-@examples(60)
-@given(chunks=st.lists(st.binary(max_size=40), max_size=10), has_deflate=st.booleans())
-def test_no_bytes_make_it_raise_or_speak_after_the_end(
-    chunks: list[bytes], has_deflate: bool
-) -> None:
-    """F-WIRE-6"""
-    protocol = WebSocketProtocol(deflate=DeflateParameters() if has_deflate else None)
-    events = [event for chunk in chunks for event in protocol.feed(chunk)]
-    endings = [event for event in events if isinstance(event, (Closed, Fault))]
-    assert endings == (events[-1:] if protocol.ending else [])
-    assert protocol.ending in (*endings, None)
-
-
 # The two ways to end.
 
 

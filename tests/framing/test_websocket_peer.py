@@ -112,11 +112,3 @@ def test_the_server_closes() -> None:
     peers.deliver()
     assert peers.received == [Closed(1001, "going")]
     assert peers.server_saw_close() == (1001, "")
-
-
-def test_the_client_closes() -> None:
-    """F-WS-2"""
-    peers = Peers(deflate={})
-    peers.deliver(peers.client.send_close())
-    assert peers.received == [Closed(1000, "")]
-    assert peers.server_saw_close() == (1000, "")

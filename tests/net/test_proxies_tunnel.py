@@ -6,7 +6,7 @@ import pytest
 
 from mcpclient.errors import ConnectFailed
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.proxies import Tunnel, proxy_headers
+from mcpclient.net.proxies import proxy_headers
 from mcpclient.net.stream import Stream
 from tests.net.peers import Proxy, Recorder, dialer_with, echo, serve
 
@@ -94,12 +94,3 @@ class Transport(asyncio.Transport):
 
     def resume_reading(self) -> None:
         self.told.append("resume_reading")
-
-
-async def test_an_alert_that_comes_early_is_not_lost() -> None:
-    """F-HTTP-12: a connection that ends before it is handed over is never handed over."""
-    tunnel = Tunnel(parse_url("http://proxy.test"), parse_url("wss://server.test"))
-    tunnel.abort()  # before there is anything to close
-    tunnel.connection_lost(ConnectionResetError("an alert"))
-    with pytest.raises(ConnectFailed):
-        await tunnel._established

@@ -81,29 +81,6 @@ def test_an_application_sees_the_request_and_its_answer_arrives() -> None:
     assert sink.head.headers.get("x-their") == "2" and b"".join(sink.pieces) == b"onetwo"
 
 
-@pytest.mark.parametrize(
-    ("method", "status", "body", "length"),
-    [
-        ("POST", 202, b"", None),
-        ("DELETE", 204, b"", None),
-        ("HEAD", 200, b"x", b"1"),
-        ("POST", 200, b"whole", b"5"),
-        ("GET", 404, b"no", None),
-    ],
-)
-async def test_each_way_to_frame_a_body(
-    method: str, status: int, body: bytes, length: bytes | None
-) -> None:
-    headers = [] if length is None else [(b"content-length", length)]
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        await answer(send, body, status=status, headers=headers)
-
-    sink = await ask(app, method, None)
-    assert sink.head is not None and sink.head.status == status and sink.error is None
-    assert b"".join(sink.pieces) == (b"" if method == "HEAD" else body)
-
-
 def test_an_application_that_fails_says_why() -> None:
     """F-API-24: what its author wants to see in a test."""
 

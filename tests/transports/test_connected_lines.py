@@ -79,16 +79,6 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
     return receiver
 
 
-@pytest.mark.parametrize("line", [b"Starting\r\n", b'{"level": "info"}\r\n', b"Starting\n"])
-def test_what_was_skipped_is_kept_without_its_end(line: bytes) -> None:
-    """F-WIRE-3: however long a line's end is; that of Windows programs is two characters."""
-    receiver = RecordingReceiver()
-    reader = asyncio.run(lines(receiver))
-    reader.data_received(line)
-    assert [*reader.skipped] == [line.decode().rstrip()]
-    assert [skipped.strip() for skipped in receiver.skipped] == [line.strip()]
-
-
 @pytest.mark.parametrize(
     "dirt",
     [

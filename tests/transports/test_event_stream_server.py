@@ -8,7 +8,7 @@ from typing import Any, Union
 
 import pytest
 
-from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, McpError, UsageError
+from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.http import Exchange, ResponseSink
@@ -155,17 +155,3 @@ def test_a_refusal_that_never_ends_is_cut() -> None:
     assert isinstance(error, HttpError)
     assert (error.body, time) == (b"x" * 60_000 + b"y" * 5536, 0)
     assert server.tasks[0].cancelled()
-
-
-@pytest.mark.parametrize("failure", [UsageError("bad header"), LookupError("no token")])
-async def test_a_stream_that_cannot_even_be_asked_for_is_no_crash(failure: Exception) -> None:
-    """F-HTTP-1: the caller's function for headers may raise what it likes."""
-
-    async def open_stream(last_event_id: str, sink: ResponseSink) -> Exchange:
-        raise failure
-
-    accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
-    stream = ServerStream(EventStream(Inbox(), 1000), URL, open_stream, None)
-    error = await stream.follow(accepted)
-    assert accepted.result() is False
-    assert error is failure or (isinstance(error, ConnectionLost) and "no token" in str(error))

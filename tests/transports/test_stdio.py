@@ -115,18 +115,6 @@ async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
 # What comes out of a server besides messages
 
 
-async def test_dirt_on_stdout_costs_no_call() -> None:
-    """F-WIRE-3, F-WIRE-7: before the first answer, and before a later one; see `LineTransport`."""
-    dirt = b"Server v1.0\r\n\xff\xfe\n[]\n{{{\n\0\0\n\xef\xbb\xbf"
-    async with opened("--hello", hexed(dirt)) as (transport, inbox):
-        assert await said(transport, inbox, call(1, "echo", text="first")) == "first"
-        assert (
-            await said(transport, inbox, call(2, "raw", hex=hexed(dirt), answers=True))
-            == "answered"
-        )
-        assert not inbox.lost
-
-
 async def test_much_noise_is_reported_three_times_under_the_configured_name(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -174,15 +162,6 @@ async def test_a_server_that_dies_says_why() -> None:
             transport.send(call(4, "echo", text="x"))
         assert str(first.value) == str(second.value) == str(error)
         assert first.value is not second.value, "or their tracebacks would grow together"
-
-
-async def test_a_server_that_closes_its_output_is_of_no_use() -> None:
-    """F-LIFE-7"""
-    async with opened() as (transport, inbox):
-        await post(transport, call(1, "mute"))
-        await inbox.until(lambda: inbox.lost)
-        (error,) = inbox.lost
-        assert isinstance(error, ProcessExited) and error.exit_code is None
 
 
 async def test_a_command_that_does_not_exist_is_named() -> None:

@@ -91,17 +91,6 @@ def test_the_server_sees_its_name_its_directory_and_a_session_of_its_own(folder:
     assert output.decode().split() == [f"{folder}/./program", str(folder), "one"]
 
 
-def test_a_relative_name_counts_from_where_we_are(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-STD-1: with and without a working directory that is relative itself."""
-    monkeypatch.chdir(folder)
-    for command, cwd in ((["./program"], None), (["../program"], "bin")):
-        with launch(command, {}, cwd) as process:
-            output, _ = process.communicate()
-        assert output.decode().split()[1] == str(folder / (cwd or "."))
-
-
 def test_on_windows_the_plan_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-STD-6"""
     starts: list[tuple[object, dict[str, object]]] = []

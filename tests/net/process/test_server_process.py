@@ -158,17 +158,6 @@ async def test_a_server_that_closes_its_input_has_ended(threads: bool) -> None:
         assert (await receiver.end()).exit_code is None
 
 
-async def test_a_slow_exit_after_the_output_still_brings_its_code() -> None:
-    """F-LIFE-7"""
-    async with running(python("import os; os.close(1); os.read(0, 1); os._exit(7)")) as (
-        server,
-        receiver,
-    ):
-        await until(lambda: "stdout" not in server._open, "the output is closed")
-        server.write(b"x")
-        assert (await receiver.end()).exit_code == 7
-
-
 @BothPumps
 async def test_an_escaped_grandchild_that_holds_the_pipes_delays_nothing(threads: bool) -> None:
     """F-LIFE-7 F-LIFE-6: it left the group, so it cannot be found; but its pipes are let go."""
