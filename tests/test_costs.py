@@ -102,7 +102,7 @@ def a_message_to_send(counter: WorkCounter, size: int) -> Work:
 
 
 def a_compressed_body(counter: WorkCounter, size: int) -> Work:
-    decoder = counter.module("framing.content_coding").ContentDecoder("gzip", None)
+    decoder = counter.module("framing.content_coding").ContentDecoder("gzip")
     engine = zlib.compressobj(wbits=31)
     body = engine.compress(random.Random(1).randbytes(size * 8)) + engine.flush()
     return lambda: [list(decoder.decode(part)) for part in pieces(body, 8)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from ..errors import MessageTooLarge, ProtocolViolation
+from ..errors import ProtocolViolation
 
 if TYPE_CHECKING:
     import zlib
@@ -30,20 +30,15 @@ class ContentDecoder:
 
     No bytes make it raise. The output is an iterator of pieces of at most `MAX_PIECE` bytes, some
     of them empty, so that the expansion of a small input is never in memory at once, and a caller
-    can stop or yield to other tasks between two pieces.
+    can stop or yield to other tasks between two pieces: DEFLATE expands a byte to 1032 at most (RFC
+    1951, section 3.2.5).
 
-    ``max_output`` bounds the bytes that the whole body decodes to; None is for event streams, whose
-    events are bounded one by one: DEFLATE expands a byte to 1032 at most (RFC 1951, section 3.2.5).
-
-    ``fault``: why the body cannot be decoded, ready to be raised: `ProtocolViolation` for an
-    unknown coding, several on top of each other, or broken data, `MessageTooLarge` for more than
-    ``max_output`` bytes. After a fault, all input is ignored.
+    ``fault``: why the body cannot be decoded, ready to be raised: an unknown coding, several on top
+    of each other, or broken data. After a fault, all input is ignored.
     """
 
-    def __init__(self, content_encoding: str, max_output: int | None) -> None:
+    def __init__(self, content_encoding: str) -> None:
         self.fault: ProtocolViolation | None = None
-        self._max_output = max_output
-        self._output = 0
         self._inflater: zlib._Decompress | None = None
         self._members = 0  # that have ended
         self._first = b""  # a first byte of deflate data that came alone
@@ -60,11 +55,7 @@ class ContentDecoder:
         if self.fault is not None or not data:
             return
         try:
-            for piece in self._inflated(data) if self._coding else (data,):
-                self._output += len(piece)
-                if self._max_output is not None and self._output > self._max_output:
-                    raise MessageTooLarge(self._max_output)
-                yield piece
+            yield from self._inflated(data) if self._coding else (data,)
         except ProtocolViolation as violation:
             # The traceback would keep the decoder and its data alive.
             self.fault = violation.with_traceback(None)

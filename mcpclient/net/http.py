@@ -311,7 +311,7 @@ class Exchange:
                 return
         coding = head.headers.get("content-encoding")
         if coding is not None:
-            self._decoder = ContentDecoder(coding, None)  # the sink bounds it
+            self._decoder = ContentDecoder(coding)  # the sink bounds its output
         if head.status >= 300:
             head = head._replace(request=self._bytes.partition(b"\r\n\r\n")[0])
         if head.status == 401 and self._connection is not None:
