@@ -84,8 +84,8 @@ def _one_look(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # What they cost at the most. A change that needs more says here why it is worth that.
 # Opening: which opener a server took is looked at in steps, and a try starts one process.
-PROCESS = {"2025-11-25": (282, 50), "2026-07-28": (236, 51)}
-HTTP = {"handshake": (563, 108), "stateless": (345, 112)}
+PROCESS = {"2025-11-25": (282, 47), "2026-07-28": (236, 48)}
+HTTP = {"handshake": (563, 105), "stateless": (345, 109)}
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="threads do a part of it elsewhere")
@@ -109,7 +109,7 @@ def test_a_server_over_http(era: str) -> None:
 
 
 # A turn of one call, and a call of an agent tool.
-TOOLBOX = (117, 101)
+TOOLBOX = (114, 98)
 
 
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="threads do a part of it elsewhere")
@@ -134,7 +134,7 @@ def test_a_toolbox() -> None:
     assert call <= TOOLBOX[1]
 
 
-@pytest.mark.parametrize(("options", "most"), [({}, 81), ({"exclude": ("none",)}, 85)])
+@pytest.mark.parametrize(("options", "most"), [({}, 78), ({"exclude": ("none",)}, 82)])
 def test_a_server_of_a_manager(options: dict[str, Any], most: int) -> None:
     """A call by its full name; also where a filter looks at it."""
 

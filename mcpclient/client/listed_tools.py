@@ -107,6 +107,8 @@ class ListedTools(Observer):
         ``relist``: called before strict mode fails a call over a schema that may be out of date.
         """
         result = CallToolResult(raw)
+        if tool not in self._schemas:
+            return result
         try:
             self.check(tool, result)
         except ProtocolViolation:

@@ -117,7 +117,7 @@ class Correlator:
         on_progress: ProgressCallback | None = None,
     ) -> Pending:
         """Register a request under a new id and return it; the id is also its progress token."""
-        now = self._paused_time(now)
+        now = now if self.paused_at is None else self.paused_at  # the time as deadlines count it
         request_id = self._last_id = next(self._ids)
         pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
         self._pending[request_id] = pending
@@ -165,7 +165,8 @@ class Correlator:
         if pending is None or pending.on_progress is None or pending.waiter.done():
             return False
         if pending.idle:
-            pending.idle_deadline = self._paused_time(now) + pending.idle
+            counted = now if self.paused_at is None else self.paused_at
+            pending.idle_deadline = counted + pending.idle
         pending.on_progress(params)
         return True
 
@@ -200,10 +201,6 @@ class Correlator:
         if not self._pauses:
             self.paused_at = now
         self._pauses += 1
-
-    def _paused_time(self, now: float) -> float:
-        """Return the time as the deadlines count it: `resume` adds the length of each pause."""
-        return now if self.paused_at is None else self.paused_at
 
     def resume(self, now: float) -> None:
         """Undo one `pause`. After the last, deadlines run again, postponed by the paused time."""

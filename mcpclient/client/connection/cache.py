@@ -16,8 +16,11 @@ from .limits import RequestOptions
 class ClientCache(ResponseCache, Observer):
     """Caches results for as long as the server allows, in the stateless era only.
 
-    Each new session begins with an empty cache: it may reach another server.
+    Each new session begins with an empty cache: it may reach another server. ``methods``: of the
+    requests that `lookup` is for.
     """
+
+    methods: frozenset[str] = frozenset(CACHEABLE)
 
     def __init__(self, connection: Connection) -> None:
         super().__init__()
@@ -28,7 +31,7 @@ class ClientCache(ResponseCache, Observer):
         self, method: str, params: Mapping[str, Any] | None, options: RequestOptions
     ) -> tuple[dict[str, Any] | None, Callable[[Mapping[str, Any]], None] | None]:
         """Return the result to use, and a function that stores another; None for either: none."""
-        if method not in CACHEABLE or not self._connection.is_stateless:
+        if not self._connection.is_stateless:
             return None, None
         key = key_of(method, params)
         if key is None:

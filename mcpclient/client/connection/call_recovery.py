@@ -209,12 +209,11 @@ class CallRecovery:
             if refused is not None:
                 return refused
         cache = self._cache
-        known: dict[str, Any] | None = None
         keep: Callable[[Mapping[str, Any]], None] | None = None
-        if cache is not None:
+        if cache is not None and method in cache.methods:
             known, keep = cache.lookup(method, params, options)
-        if known is not None:
-            return known
+            if known is not None:
+                return known
         caps = self._connection.caps
         if caps is not None and not is_admitted and method in caps.counted:
             time = time or CallDeadline(self._connection, method, options, params)
