@@ -24,8 +24,8 @@ from typing import Any, Callable, NamedTuple
 import mcpclient
 from conformance.results import FAILED, LEFT_OUT, PASSED, STREAMABLE_HTTP, Row
 from conformance.workspace import free_port, wait_until_it_listens
-from mcpclient.net import negotiate as contexts
-from mcpclient.net.negotiate import Handshake, challenge_in
+from mcpclient.net import kerberos as contexts
+from mcpclient.net.kerberos import Handshake, challenge_in
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import serve
 

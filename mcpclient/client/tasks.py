@@ -296,10 +296,10 @@ class CoreTaskWait(Observer):
         if method in ("notifications/tasks/status", "notifications/tasks"):
             task = Task(params)
             if task.id == self._id and not self._task.is_over:
-                self._take(task)
+                self._update(task)
                 self._change.notify()
 
-    def _take(self, task: Task) -> None:
+    def _update(self, task: Task) -> None:
         self._task = task
         shown = (task.status, task.status_message)
         if shown != self._shown:
@@ -307,14 +307,14 @@ class CoreTaskWait(Observer):
             self._relay(task)
 
     async def _wait(self) -> Mapping[str, Any]:
-        self._take(self._task if self._task.status else await self._poll())
+        self._update(self._task if self._task.status else await self._poll())
         while not self._task.is_over:
             if self._job is None and self._task.status == "input_required":
                 self._job = self._job_for_input()
                 if self._job is not None:
                     self._job.add_done_callback(lambda job: self._change.notify())
             if not await self._pause():
-                self._take(await self._poll())
+                self._update(await self._poll())
             result = self._outcome_of_job()
             if result is not None:
                 return result

@@ -168,7 +168,7 @@ class Tunnel(HeldTransport, asyncio.Protocol):
         if self._login is None:
             await self._connect(proxy_headers(self._proxy))
             return
-        from .negotiate import Handshake
+        from .kerberos import Handshake
 
         handshake = Handshake(self._login, self._proxy.host, self.certificate)
         self._challenge = b""
@@ -228,7 +228,7 @@ class Tunnel(HeldTransport, asyncio.Protocol):
         if 200 <= head.status < 300:
             self._succeed(self._answer.parser.trailing)
         elif head.status == 407 and self._login is not None:
-            from .negotiate import challenge_in
+            from .kerberos import challenge_in
 
             self._challenge = challenge_in(head.headers.get("proxy-authenticate", ""))
             if not self._challenge:

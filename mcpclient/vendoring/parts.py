@@ -42,7 +42,7 @@ PARTS: dict[str, Part] = {
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
-        ("net.negotiate",),
+        ("net.kerberos",),
     ),
     "answers": Part(
         "what servers ask: elicitation, sampling and roots",

@@ -110,7 +110,7 @@ auth = mcpclient.OAuth(provider=provider, local_development=True)
 over_http(echo, protected=True, auth=auth)
 """,
     "negotiate": """
-from mcpclient.net.negotiate import context_maker
+from mcpclient.net.kerberos import context_maker
 watch()
 try:
     context_maker()

@@ -103,7 +103,7 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
         error = UsageError("the URL has a user name, and {auth} is a login of its own")
         raise error.advise("Leave out the user name and the password, or {auth}.")
     if isinstance(auth, Negotiate):
-        from ...net.negotiate import NegotiateAuthorizer
+        from ...net.kerberos import NegotiateAuthorizer
 
         authorizer: Credentials = NegotiateAuthorizer(auth, http_url(url))
         return authorizer

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError, UsageError
-from mcpclient.net import negotiate
-from mcpclient.net.negotiate import SspiContext, sspi_library
+from mcpclient.net import kerberos
+from mcpclient.net.kerberos import SspiContext, sspi_library
 
 
 class Windows:
@@ -41,7 +41,7 @@ class Windows:
         flags._obj.value = 2
         self.inputs.append([])
         if given is not None:
-            buffers = ctypes.cast(given._obj.buffers, ctypes.POINTER(negotiate._SspiBuffer))
+            buffers = ctypes.cast(given._obj.buffers, ctypes.POINTER(kerberos._SspiBuffer))
             self.inputs[-1] = [
                 (buffers[index].kind, ctypes.string_at(buffers[index].data, buffers[index].size))
                 for index in range(given._obj.count)
@@ -50,7 +50,7 @@ class Windows:
             return self.statuses["Initialize"]
         if before is not None:
             return 0
-        answer = ctypes.cast(made._obj.buffers, ctypes.POINTER(negotiate._SspiBuffer))[0]
+        answer = ctypes.cast(made._obj.buffers, ctypes.POINTER(kerberos._SspiBuffer))[0]
         answer.size, answer.data = 5, ctypes.addressof(self._made)
         return 0x00090312
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError, UsageError
-from mcpclient.net import negotiate
-from mcpclient.net.negotiate import GssContext, gssapi_library
+from mcpclient.net import kerberos
+from mcpclient.net.kerberos import GssContext, gssapi_library
 
 
 def content(buffer: Any) -> bytes:
@@ -116,7 +116,7 @@ def test_a_failure_is_in_the_words_of_the_library(failing: dict[str, int], told:
 
 def test_nothing_without_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-HTTP-15: the error names it."""
-    monkeypatch.setattr(negotiate, "_LIBRARIES", ("libmissing-1.so", "libmissing-2.so"))
+    monkeypatch.setattr(kerberos, "_LIBRARIES", ("libmissing-1.so", "libmissing-2.so"))
     with pytest.raises(UsageError, match=r"none of libmissing-1\.so, libmissing-2\.so") as caught:
         gssapi_library()
     assert "libgssapi-krb5-2" in caught.value.hint
@@ -126,16 +126,16 @@ def test_the_first_library_that_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -
     """F-HTTP-15"""
 
     def load(name: str) -> str:
-        if name != negotiate._LIBRARIES[1]:
+        if name != kerberos._LIBRARIES[1]:
             raise OSError
         return f"loaded {name}"
 
     monkeypatch.setattr(ctypes, "CDLL", load)
-    assert gssapi_library() == f"loaded {negotiate._LIBRARIES[1]}"
+    assert gssapi_library() == f"loaded {kerberos._LIBRARIES[1]}"
 
 
 def test_the_structures_have_the_sizes_of_the_headers() -> None:
     """F-HTTP-15: those of 64-bit systems, but for macOS on Intel."""
-    if ctypes.sizeof(ctypes.c_void_p) == 8 and not hasattr(negotiate._Packed, "_pack_"):
-        assert ctypes.sizeof(negotiate._Identifier) == 16
-        assert ctypes.sizeof(negotiate._Bindings) == 64
+    if ctypes.sizeof(ctypes.c_void_p) == 8 and not hasattr(kerberos._Packed, "_pack_"):
+        assert ctypes.sizeof(kerberos._Identifier) == 16
+        assert ctypes.sizeof(kerberos._Bindings) == 64

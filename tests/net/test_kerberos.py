@@ -18,8 +18,8 @@ from mcpclient.errors import AuthError, ConnectFailed, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net import negotiate
-from mcpclient.net.negotiate import NegotiateAuthorizer, challenge_in, context_maker
+from mcpclient.net import kerberos
+from mcpclient.net.kerberos import NegotiateAuthorizer, challenge_in, context_maker
 from mcpclient.net.proxies import Tunnel
 from tests.net.certificates import Authority
 from tests.net.mcp_over_http import McpOverHttp
@@ -56,7 +56,7 @@ def contexts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Context]]:
         made.append(Context(host, binding))
         return made[-1]
 
-    monkeypatch.setattr(negotiate, "context_maker", lambda: make)
+    monkeypatch.setattr(kerberos, "context_maker", lambda: make)
     yield made
     Context.messages, Context.is_ntlm = 1, False
 
@@ -224,7 +224,7 @@ def test_each_system_has_its_own_library(
 ) -> None:
     """F-HTTP-15"""
     for library in ("sspi_library", "gssapi_library"):
-        monkeypatch.setattr(negotiate, library, lambda: "library")
+        monkeypatch.setattr(kerberos, library, lambda: "library")
     assert type(REAL_MAKER(platform)("h", b"")).__name__ == name
 
 
