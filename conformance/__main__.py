@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from conformance import (
     authorized,
     bridged,
+    judged,
     live,
     negotiate,
     official,
@@ -49,6 +50,7 @@ class Part:
 PARTS = {
     "replay": Part(replay.run),
     "published": Part(published.run, provide=published.provide),
+    "judged": Part(judged.run, provide=published.provide),
     "live": Part(live.run, live.ENVIRONMENTS),
     "bridged": Part(bridged.run, bridged.ENVIRONMENTS),
     "scenarios": Part(server_suite.run, server_suite.ENVIRONMENTS),

@@ -17,9 +17,10 @@ NOTHING = "–"
 def table(rows: Iterable[Row]) -> str:
     """Return how many checks held, of how many, by revision and transport and by part.
 
-    Every revision is there with every transport, whether they met or not.
+    Every revision is there with every transport, whether they met or not. What belongs to no
+    transport is not counted.
     """
-    rows = list(rows)
+    rows = [row for row in rows if row.part in PARTS]
     lines = [["revision", "transport", *PARTS, "all"]]
     for revision, transport in _places(rows):
         here = [row for row in rows if (row.revision, row.transport) == (revision, transport)]

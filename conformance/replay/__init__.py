@@ -35,7 +35,7 @@ from .idle_clock import run_unhurried
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
-__all__ = ["FOLDER", "chunkings_of", "replay", "run", "run_here", "transcripts"]
+__all__ = ["FOLDER", "chunkings_of", "replay", "run", "run_here", "transcripts", "without_logs"]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 
@@ -86,12 +86,12 @@ def _seconds_of(name: str) -> float:
 
 def run_here(names: Iterable[str]) -> list[Row]:
     """Replay the transcripts of these names in this process."""
-    with _without_logs(), memories_apart():
+    with without_logs(), memories_apart():
         return run_unhurried(_replay_all({name: _read(name) for name in names}))
 
 
 @contextlib.contextmanager
-def _without_logs() -> Iterator[None]:
+def without_logs() -> Iterator[None]:
     """Keep what the library logs about misbehaving servers from the screen."""
     logger, silence = logging.getLogger("mcpclient"), logging.NullHandler()
     logger.addHandler(silence)

@@ -34,12 +34,14 @@ _QUIET_INTERVALS = 10
 class Report:
     """What came of a meeting: the number of checks, and what was not as recorded.
 
-    ``accepted``: how often each known difference was met, by its name.
+    ``accepted``: how often each known difference was met, by its name. ``sent``: the messages of
+    this library.
     """
 
     checks: int
     accepted: Mapping[str, int]
     findings: list[str]
+    sent: list[Any]
 
 
 class Meeting:
@@ -195,7 +197,7 @@ class Meeting:
             player.findings.append(f"the player failed: {playing.exception()!r}")
         if player.findings:  # they may be why
             player.findings[:0] = self._failures
-        return Report(player.checks, self._known.met, player.findings)
+        return Report(player.checks, self._known.met, player.findings, player.sent)
 
 
 class _Stalled(Exception):

@@ -72,7 +72,7 @@ class Player:
     """One meeting of one client with one transcript.
 
     ``findings``: what was not as recorded. ``checks``: how many things were compared. ``happened``:
-    how many records and pieces of records have.
+    how many records and pieces of records have. ``sent``: the messages of the client.
     """
 
     def __init__(
@@ -80,6 +80,7 @@ class Player:
     ) -> None:
         self.names = names
         self.findings: list[str] = []
+        self.sent: list[Any] = []
         self.checks = 0
         self.happened = 0
         self.lines = list(_lines(transcript))
@@ -122,6 +123,7 @@ class Player:
 
     def took(self, record: Record) -> Line | None:
         """Compare what the client did with what was recorded; None when it never was."""
+        self.sent += [record["message"]] if "message" in record else []
         self.checks += 1 + ("http" in record and "message" in record)
         key = key_of(record)
         about = [
