@@ -23,7 +23,7 @@ from .resources import Holdings, Sample, check_flat, check_released
 from .run import Run
 from .watch import Violations
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.slow]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from .__main__ import main
 from .chaos import judged
 from .journal import Journal
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("tokens", ["lenient", "strict"])
