@@ -28,7 +28,6 @@ from .stream import HeldTransport
 if TYPE_CHECKING:
     import ssl
 
-    from ..typing_compat import TypeGuard
     from .proxies import Tunnel
     from .tls import TlsContexts
 
@@ -219,21 +218,24 @@ class Dialer:
         return connected
 
 
-def _is_tls_error(error: Exception | None) -> TypeGuard[ssl.SSLError]:
-    """Whether an error is one of TLS; the question does not import ``ssl``."""
+def _explain_tls(error: Exception | None, peer: Url) -> tuple[ConnectKind, str] | None:
+    """Return why TLS with ``peer`` failed; None for another error. It does not import ``ssl``."""
     if "ssl" not in sys.modules:
-        return False
+        return None
     import ssl
 
-    return isinstance(error, ssl.SSLError)
+    if not isinstance(error, ssl.SSLError):
+        return None
+    from .tls import explain_tls_error
+
+    return explain_tls_error(error, peer.host, peer.port)
 
 
 def explain_loss(error: Exception | None, url: Url) -> tuple[LossKind, str]:
     """Return why a connection to ``url`` ended; ``error`` None: the server closed it."""
-    if _is_tls_error(error):
-        from .tls import explain_tls_error
-
-        kind, reason = explain_tls_error(error, url.host, url.port)
+    failure = _explain_tls(error, url)
+    if failure is not None:
+        kind, reason = failure
         is_ours = kind == ConnectKind.CLIENT_CERTIFICATE
         return LossKind.CLIENT_CERTIFICATE if is_ours else LossKind.DROPPED, reason
     return LossKind.DROPPED, str(error or "closed by the server")
@@ -258,10 +260,9 @@ def explain_failure(
     if isinstance(error, socket.gaierror):
         reason = f"the host name {peer.host!r} cannot be resolved: {error.strerror}"
         return ConnectKind.UNKNOWN_HOST, reason
-    if _is_tls_error(error):
-        from .tls import explain_tls_error
-
-        return explain_tls_error(error, peer.host, peer.port)
+    failure = _explain_tls(error, peer)
+    if failure is not None:
+        return failure
     if isinstance(error, ConnectionRefusedError):
         place = f"{peer.host} port {peer.port}" if path is None else f"the socket {path!r}"
         return ConnectKind.REFUSED, f"nothing listens on {place}"
