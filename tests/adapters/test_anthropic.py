@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from mcpclient.adapters.anthropic import calls, request, results, tools
+from mcpclient.adapters.anthropic import request, results, tools
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import OUTCOMES
@@ -19,25 +17,6 @@ def test_deferred_definitions_come_with_the_search_tool() -> None:
     made = tools([tool({}, "a"), tool({}, "b")], defer=lambda one: one.name == "b")
     assert [one["name"] for one in made] == ["tool_search_tool_bm25", "a", "b"]
     assert [one.get("defer_loading") for one in made] == [None, None, True]
-
-
-RESPONSE: dict[str, Any] = {
-    "content": [
-        {"type": "thinking", "thinking": "…"},
-        {"type": "text", "text": "I look."},
-        {"type": "tool_use", "id": "c", "name": "a", "input": {"x": 1}},
-        {"type": "server_tool_use", "id": "s", "name": "web", "input": {}},
-    ]
-}
-
-
-@pytest.mark.parametrize("response", [RESPONSE, RESPONSE["content"]])
-def test_calls(response: Any) -> None:
-    """F-TOOL-2: of a message, or of its content; not those the service makes itself."""
-    assert calls(response, tools([tool({}, "a")])) == [
-        ToolCall("c", "a", {"x": 1}, None, "a", tool({}, "a"))
-    ]
-    assert calls({"role": "assistant", "content": "text"}) == []
 
 
 def result(name: str) -> dict[str, Any]:

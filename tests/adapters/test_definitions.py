@@ -6,7 +6,6 @@ from typing import Any, Callable
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient.adapters import anthropic, bedrock, google, openai_chat, openai_responses
 from mcpclient.adapters.definitions import DefinitionRules, ToolDefinitions, define
@@ -38,20 +37,6 @@ def test_any_schema_becomes_one_that_is_valid(provider: str, schema: object) -> 
     """F-TOOL-1: whatever a server sends, the request is not refused for it."""
     module, schema_of = PROVIDERS[provider]
     compile_schema(schema_of(module.tools([Tool({"name": "t", "inputSchema": schema})])))
-
-
-@each_provider
-def test_a_plain_schema_is_handed_on_without_a_word(provider: str) -> None:
-    """F-TOOL-1."""
-    module, schema_of = PROVIDERS[provider]
-    schema = {
-        "type": "object",
-        "properties": {"a": {"type": "string", "description": "d"}, "b": {"type": "integer"}},
-        "required": ["a"],
-    }
-    made = module.tools([tool(schema)])
-    assert schema_of(made) == schema
-    assert made.problems == []
 
 
 def test_a_second_tool_of_the_same_name() -> None:
@@ -111,15 +96,6 @@ def test_a_union_at_the_root_is_said_in_words() -> None:
     )
     assert messages(made) == ["oneOf at the root was merged into one object"]
     assert made[0]["input_schema"]["properties"]["kind"] == {"enum": ["a", "b"]}
-
-
-@given(st.lists(st.text(max_size=90), unique=True, max_size=6))
-def test_any_names_are_fit_and_lead_back(names: list[str]) -> None:
-    """F-TOOL-1: two tools never get one name."""
-    for provider in ("anthropic", "bedrock"):
-        module, _ = PROVIDERS[provider]
-        made = module.tools([tool({}, name) for name in names])
-        assert [binding.tool.name for binding in made.bindings.values()] == names
 
 
 def test_tools_that_are_not_for_models() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient.adapters.definitions import (
     Binding,
@@ -17,7 +15,6 @@ from mcpclient.adapters.definitions import (
     read_calls,
 )
 from mcpclient.protocol.types import Tool
-from tests.support.strategies import hostile_json, json_objects
 
 SEARCH = Tool({"name": "web.search"})
 KNOWN = ToolDefinitions((), (), {"web_search": Binding(SEARCH, {"a_b": "a b"})})
@@ -26,15 +23,6 @@ KNOWN = ToolDefinitions((), (), {"web_search": Binding(SEARCH, {"a_b": "a b"})})
 def read(name: object, arguments: object, tools: Any = KNOWN) -> ToolCall:
     (call,) = read_calls([RawCall("c", name, arguments)], tools)
     return call
-
-
-@pytest.mark.parametrize(
-    "arguments", ['{"a_b": 1, "c": null}', {"a_b": 1, "c": None}, ' {"a_b":1,"c":null} ']
-)
-def test_arguments_by_the_servers_names(arguments: object) -> None:
-    """F-TOOL-2."""
-    call = read("web_search", arguments)
-    assert call == ToolCall("c", "web.search", {"a b": 1, "c": None}, None, "web_search", SEARCH)
 
 
 @pytest.mark.parametrize(
@@ -73,15 +61,3 @@ def test_objects_of_the_sdks_become_plain() -> None:
     """F-TOOL-2: through their own methods."""
     assert plain(Dumping()) == {"by": {"by_alias": True, "warnings": False}}
     assert plain((Converting(), 5, {"b": 2})) == [{"a": 1}, 5, {"b": 2}]
-
-
-@given(st.lists(st.tuples(hostile_json({"a"}), hostile_json({"a"}), hostile_json({"a"}))))
-def test_whatever_a_model_says_is_a_call_or_a_problem(raw: list[tuple[Any, Any, Any]]) -> None:
-    """F-TOOL-2: one for each, in order."""
-    assert len(read_calls([RawCall(*one) for one in raw], KNOWN)) == len(raw)
-
-
-@given(json_objects)
-def test_arguments_come_through_as_they_are(arguments: dict[str, Any]) -> None:
-    """F-TOOL-2."""
-    assert read("x", arguments, []).arguments == arguments

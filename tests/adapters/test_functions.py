@@ -7,7 +7,6 @@ import asyncio
 import dataclasses
 import datetime
 import enum
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Callable, Dict, List, Literal, NewType, Optional, Tuple, TypedDict, Union
@@ -143,28 +142,6 @@ def test_types_with_names() -> None:
         assert len(provider.tools([function_tool(function).tool]).defined) == 1
 
 
-MARKED = """
-from typing import Required, TypedDict
-
-class Marked(TypedDict, total=False):
-    a: int
-    b: Required[int]
-
-def function(marked: Marked):
-    return marked["b"]
-"""
-
-
-@pytest.mark.skipif(sys.version_info < (3, 11), reason="Required is of Python 3.11")
-def test_keys_that_are_marked() -> None:
-    """F-TOOL-9"""
-    made: dict[str, Any] = {}
-    exec(compile(MARKED, "marked", "exec", dont_inherit=True), made)
-    function = made["function"]
-    assert function_tool(function).tool.input_schema["$defs"]["Marked"]["required"] == ["b"]
-    assert run(function, marked={}).text == "marked.b: is missing. Call again."
-
-
 def test_two_types_of_one_name() -> None:
     """F-TOOL-9"""
 
@@ -271,16 +248,3 @@ def test_what_cannot_be_a_tool() -> None:
     ):
         with pytest.raises(UsageError, match=said):
             function_tool(function)  # type: ignore[arg-type]
-
-
-def test_methods_and_defaults_that_json_does_not_have() -> None:
-    """F-TOOL-9"""
-
-    class Shop:
-        def buy(self, what: str, then: Any = object()) -> str:  # noqa: B008
-            """Buy it."""
-            return what
-
-    tool = function_tool(Shop().buy).tool
-    assert tool.input_schema["properties"] == {"what": STRING, "then": {}}
-    assert run(Shop().buy, what="milk").text == "milk"

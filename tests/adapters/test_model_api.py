@@ -5,26 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from mcpclient.adapters.definitions import ToolCall
 from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.errors import UsageError
-from tests.adapters.model_apis import APIS
 from tests.adapters.outcomes import OUTCOMES, PROMPT
-from tests.adapters.shapes import tool
-from tests.support.strategies import json_objects
-
-
-@given(json_objects)
-def test_arguments_come_through_every_api(arguments: dict[str, Any]) -> None:
-    """F-TOOL-2: by the model as it answers, to what the server is sent."""
-    for name, provider in PROVIDERS.items():
-        tools = provider.tools([tool({}, "web.search")])
-        response = APIS[name]([]).whole("", [("c", "web_search", arguments)])
-        (call,) = provider.calls(response, tools)
-        assert (call.name, call.arguments, call.problem) == ("web.search", arguments, None)
-
 
 # By the provider: how an error calls its API, and what it looks like that it has not said.
 NO_RESPONSES: dict[str, tuple[str, list[Any]]] = {

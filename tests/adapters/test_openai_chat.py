@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from mcpclient.adapters.definitions import ToolCall
-from mcpclient.adapters.openai_chat import calls, request, results
+from mcpclient.adapters.openai_chat import request, results
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, WAV, encoded
 from tests.adapters.test_provider_types import SAMPLING
-
-FUNCTION = {"name": "a", "arguments": '{"x": 1}'}
-MESSAGE: dict[str, Any] = {
-    "role": "assistant",
-    "content": "I look.",
-    "tool_calls": [{"id": "c", "type": "function", "function": FUNCTION}],
-}
-
-
-@pytest.mark.parametrize(
-    "response",
-    [MESSAGE, {"choices": [{"message": MESSAGE, "finish_reason": "tool_calls"}], "model": "m"}],
-)
-def test_calls(response: Any) -> None:
-    """F-TOOL-2: of a response, or of a message."""
-    assert calls(response) == [ToolCall("c", "a", {"x": 1}, None, "a")]
 
 
 def test_results() -> None:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.adapters.definitions import ToolCall
-from mcpclient.adapters.openai_responses import calls, messages, request, results, tools
+from mcpclient.adapters.openai_responses import messages, request, results, tools
 from mcpclient.protocol.sampling import SamplingRequest
 from tests.adapters.outcomes import OUTCOMES, PNG, PROMPT, encoded
 from tests.adapters.shapes import tool
 from tests.adapters.test_provider_types import SAMPLING
 
 SCHEMA = {"type": "object", "properties": {}}
-CALL = {"type": "function_call", "id": "fc", "call_id": "c", "name": "a", "arguments": '{"x": 1}'}
 IMAGE = {
     "type": "input_image",
     "image_url": f"data:image/png;base64,{encoded(PNG)}",
@@ -35,12 +32,6 @@ def test_definitions() -> None:
     (strict,) = tools([tool({})], strict=True)
     assert strict["strict"] is True
     assert strict["parameters"] == {**SCHEMA, "required": [], "additionalProperties": False}
-
-
-@pytest.mark.parametrize("response", [{"output": [{"type": "reasoning"}, CALL]}, [CALL, "odd"]])
-def test_calls(response: Any) -> None:
-    """F-TOOL-2: of a response, or of the items of its output."""
-    assert calls(response) == [ToolCall("c", "a", {"x": 1}, None, "a")]
 
 
 def output(name: str) -> Any:

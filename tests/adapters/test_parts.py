@@ -65,13 +65,6 @@ def test_content(name: str, expected: list[str]) -> None:
     assert texts(name) == expected
 
 
-@pytest.mark.parametrize("name", ["an error", "an exception", "an error with an image"])
-def test_failures(name: str) -> None:
-    """F-TOOL-3: flagged, with what was said."""
-    assert prepared(OUTCOMES[name], LIMITS, RULES).is_error
-    assert not prepared(OUTCOMES["text"], LIMITS, RULES).is_error
-
-
 def structured(value: Any, *texts: str) -> Prepared:
     content = [{"type": "text", "text": text} for text in texts]
     result = CallToolResult({"content": content, "structuredContent": value})
@@ -113,22 +106,6 @@ def test_which_form_is_a_choice() -> None:
     assert [type(part) for part in made.parts] == [Media, str]
     with pytest.raises(UsageError, match='structured is "text", "only" or "both", not \'none\''):
         said("none")
-
-
-def test_many_tokens_are_noted_on_the_result() -> None:
-    """F-TOOL-3: once, however often the result is read."""
-    result = CallToolResult({"content": [{"type": "text", "text": "x" * 50_000}]})
-    prepared(result, LIMITS, RULES)
-    prepared(result, LIMITS, RULES)
-    assert result.warnings == ["the result has about 12,500 tokens"]
-
-
-def test_nesting_that_cannot_be_written() -> None:
-    """F-TOOL-3."""
-    deep: Any = 1
-    for _ in range(100_000):
-        deep = [deep]
-    assert structured(deep).text == "[content that is nested too deeply]"
 
 
 @pytest.mark.parametrize("mime_type", ["application/json", "application/ld+json", "text/x-c"])

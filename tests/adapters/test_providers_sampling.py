@@ -10,7 +10,7 @@ import pytest
 from mcpclient.adapters.providers import sampling_model
 from mcpclient.client.answers.answerers import SamplingAnswerer
 from mcpclient.errors import HandlerFailed
-from tests.adapters.model_apis import APIS, Script
+from tests.adapters.model_apis import APIS
 
 PARAMS = {
     "messages": [{"role": "user", "content": {"type": "text", "text": "hi"}}],
@@ -18,7 +18,6 @@ PARAMS = {
 }
 LOOK = {"name": "look.up", "inputSchema": {"type": "object", "properties": {"a b": {}}}}
 # What the property is called for those APIs that would not take it.
-KEYS = {"openai_chat": "a b", "openai_responses": "a b"}
 
 
 def answered(provider: str, turn: Any, params: dict[str, Any], **options: Any) -> dict[str, Any]:
@@ -45,39 +44,10 @@ def test_text(provider: str) -> None:
 
 
 @pytest.mark.parametrize("provider", APIS)
-def test_tools(provider: str) -> None:
-    """F-API-10, F-API-11: by the server's names, with the arguments by its names, too."""
-    turn: Script = [[("look_up", {KEYS.get(provider, "a_b"): 1})]]
-    result = answered(provider, turn[0], {**PARAMS, "tools": [LOOK]})
-    assert result["stopReason"] == "toolUse"
-    use = result["content"]
-    if provider == "google":  # which wants its signature back, with the call
-        assert use.pop("_meta") == {"mcpclient/thoughtSignature": "c2ln"}
-    assert use == {"type": "tool_use", "id": "call_0", "name": "look.up", "input": {"a b": 1}}
-
-
-@pytest.mark.parametrize("provider", APIS)
 def test_a_call_that_makes_no_sense(provider: str) -> None:
     """F-API-11: the server gets an error, and the connection goes on."""
     with pytest.raises(HandlerFailed, match="is invalid: there is no tool 'nope'"):
         answered(provider, [("nope", {})], {**PARAMS, "tools": [LOOK]})
-
-
-def test_a_rejection() -> None:
-    """F-API-11: None says no."""
-
-    async def create(**request: Any) -> None:
-        return None
-
-    option = sampling_model("anthropic", "m", create)
-    with pytest.raises(HandlerFailed, match="User rejected"):
-        asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
-
-
-def test_without_tools() -> None:
-    """F-API-10: then sampling with tools is not declared."""
-    assert SamplingAnswerer(sampling_model("google", "m", print)).settings == {"tools": {}}
-    assert SamplingAnswerer(sampling_model("google", "m", print, tools=False)).settings == {}
 
 
 @pytest.mark.parametrize(

@@ -47,22 +47,6 @@ async def made(client: mcpclient.Client, **options: Any) -> Toolbox:
     return await client.toolbox("openai_responses", **options)
 
 
-async def test_a_call_that_is_cancelled_by_itself_is_one_answer_of_several() -> None:
-    """F-TOOL-2: as by a hook of the program that gives up waiting for something."""
-    server = server_of()
-
-    async def around(call: Any, proceed: Any) -> Any:
-        if call.name == "slow":
-            raise asyncio.CancelledError
-        return await proceed(call)
-
-    async with server.session(VERSIONS[0]) as client:
-        box = await made(client)
-        messages = await box.run(response(call("slow"), call("echo")), around=[around])
-        assert texts(messages)[1] == "echo {}"
-        assert len(messages) == 2
-
-
 async def test_a_toolbox_of_a_client_is_awaited() -> None:
     """F-TOOL-7: without it there are no tools, and the error says what to do."""
     server = server_of()
@@ -72,14 +56,6 @@ async def test_a_toolbox_of_a_client_is_awaited() -> None:
             box.tools  # noqa: B018
         assert await box is box
         assert len(box.tools) == 3
-
-
-async def test_running_is_enough_to_have_the_tools() -> None:
-    """F-TOOL-7: a program that restarts in the middle of a conversation goes on."""
-    server = server_of()
-    async with server.session() as client:
-        box = client.toolbox("openai_responses")
-        assert texts(await box.run(response(call("echo")))) == ["echo {}"]
 
 
 # Subclasses of it stand for any class.
@@ -182,15 +158,6 @@ async def test_an_approval_that_fails_refuses() -> None:
         (said,) = texts(await box.run(response(call("echo"))))
         assert said == "Tool error: echo was not called: asking for approval failed (OSError)"
         assert "tools/call" not in dict(server.asked)
-
-
-async def test_patterns_hold_for_the_tools_of_resources() -> None:
-    """F-TOOL-5, F-TOOL-7: by their own names, where they are excluded."""
-    server = server_of(resources_list=RESOURCES)
-    async with server.session() as client:
-        box = await made(client, resources=True, include=["echo"], exclude=["read_*"])
-        assert names(box.tools) == ["echo", "list_resources"]
-        assert box.tools.problems == []
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -309,22 +276,6 @@ async def test_calls_of_what_was_found(arguments: str, said: str) -> None:
     (answer,) = texts(await box.run(response(call("call_tool", arguments))))
     assert answer.startswith(said)
     assert asked == ([("tool_3", "tool_3", "tool_3")] if said == "tool_3 done" else [])
-
-
-def test_whether_to_search_is_decided_once() -> None:
-    """F-TOOL-9: for a conversation, whatever comes and goes; not while there are no tools."""
-    source = Live()
-    box = Toolbox(source, "openai_responses", search=2, resources=True)
-    assert names(box.tools) == ["list_resources", "read_resource"]
-    source.change("a", "b", "c")
-    searching = names(box.tools)
-    assert searching[2:] == ["search_tools", "call_tool"]
-    source.change("a")
-    assert names(box.tools) == searching
-    other = Toolbox(source, "openai_responses", search=2)
-    assert names(other.tools) == ["a"]
-    source.change("a", "b", "c", "d")
-    assert names(other.tools) == ["a", "b", "c", "d"]
 
 
 def test_names_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

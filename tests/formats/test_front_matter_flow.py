@@ -10,7 +10,6 @@ import pytest
 from mcpclient.formats.front_matter import (
     FlowReader,
     FrontMatterError,
-    folded,
 )
 
 
@@ -39,12 +38,6 @@ def test_flow(text: str, value: Any) -> None:
     assert reader.position == len(text)
 
 
-def test_the_reader_says_where_the_value_ends() -> None:
-    reader = FlowReader("[1] # rest")
-    reader.value()
-    assert reader.text[reader.position :] == " # rest"
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -64,9 +57,3 @@ def test_what_is_refused(text: str, reason: str) -> None:
     """F-API-16: what is broken or could be read in two ways is never guessed at."""
     with pytest.raises(FrontMatterError, match=reason):
         FlowReader(text).value()
-
-
-def test_folding() -> None:
-    assert folded("a\nb\n\n\nc") == "a b\n\nc"
-    assert folded("a \n\t\n  b") == "a\nb"
-    assert folded("a\n") == "a "

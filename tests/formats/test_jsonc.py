@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Callable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mcpclient.formats.jsonc import JsoncError, JsoncObject, Lines, parse_jsonc
-from tests.support.strategies import json_values, texts
+from mcpclient.formats.jsonc import JsoncError, parse_jsonc
 from tests.tools.work_counter import WorkCounter, growth
 
 # Four times the size is at most so many times the work; quadratic work would be sixteen times.
@@ -55,55 +51,10 @@ def test_a_text_that_may_be_a_secret_is_not_shown() -> None:
     assert "ghp" not in str(caught.value)
 
 
-def test_the_places_of_parts() -> None:
-    text = '{\n "a": [\n  1,\n  {"b": 2}\n ],\n "a": 3\n}'
-    value, lines = parse_jsonc(text), Lines(text)
-    assert isinstance(value, JsoncObject)
-    first, second = value.members
-    assert (text[first.start : first.end], text[second.start : second.end]) == (
-        '"a": [\n  1,\n  {"b": 2}\n ]',
-        '"a": 3',
-    )
-    assert first.comma is not None
-    assert text[first.comma] == ","
-    assert second.comma is None
-    assert value == {"a": 3}
-    assert value.repeated() == [second]
-    assert lines.at(value.last["a"].start) == 6
-    assert (text[value.start], text[value.end]) == ("{", "}")
-
-
-@given(json_values)
-def test_what_json_writes_is_read(value: object) -> None:
-    assert parse_jsonc(json.dumps(value)) == value
-    assert parse_jsonc(json.dumps(value, ensure_ascii=False, indent=1)) == value
-
-
-@given(texts | st.text('{}[]",:/*\\ \n0truefalsnu', max_size=30))
-def test_any_text_is_read_or_refused(text: str) -> None:
-    try:
-        parse_jsonc(text)
-    except JsoncError as error:
-        assert 1 <= error.line <= text.count("\n") + 1
-
-
 @pytest.fixture(scope="module")
 def counter() -> Iterator[WorkCounter]:
     with WorkCounter() as counting:
         yield counting
-
-
-def test_places_are_found_at_once(counter: WorkCounter) -> None:
-    def task(counter: WorkCounter, size: int) -> Callable[[], object]:
-        members = ",".join(f'"k{number}": {number}' for number in range(size))
-
-        def work() -> object:
-            value = counter.module("formats.jsonc").parse_jsonc("{" + members + "}")
-            return [value.last[key].start for key in value], value.repeated()
-
-        return work
-
-    assert growth(task, 400, counter) < MOST
 
 
 @pytest.mark.parametrize("unit", ['{"a":', "[", "// x\n", '"a",', "/* */", "\\", " "])

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient import UsageError
 from mcpclient.formats.pick import parse_pick
-from tests.support.properties import examples
 
 ITEMS: list[Any] = [
     {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
@@ -103,21 +99,6 @@ def test_a_pick_is_what_jq_finds(text: str, found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("short", "long"),
-    [
-        ("items[].id", ".items[].id"),
-        ("items[].{id,title}", ".items[] | {id, title}"),
-        ("items[0].author.name", ".items[0].author.name"),
-        ('"a b"."x-y"', '."a b"."x-y"'),
-        (".{n}", "{n}"),
-    ],
-)
-def test_the_first_dot_and_a_bar_may_be_left_out(short: str, long: str) -> None:
-    """F-SHOW-20: what jq has no word for."""
-    assert list(parse_pick(short)(DOCUMENT)) == list(parse_pick(long)(DOCUMENT))
-
-
-@pytest.mark.parametrize(
     ("text", "problem"),
     [
         ("", "column 1: the name of a field is missing"),
@@ -137,11 +118,3 @@ def test_what_is_wrong_is_said_with_its_column(text: str, problem: str) -> None:
     """F-SHOW-20"""
     with pytest.raises(UsageError, match=re.escape(problem)):
         parse_pick(text)
-
-
-@examples(60)
-@given(st.text('ab.[]{},:|?"0-1 ', max_size=12))
-def test_any_text_is_a_pick_or_a_mistake(text: str) -> None:
-    """F-SHOW-20"""
-    with suppress(UsageError):
-        list(parse_pick(text)(DOCUMENT))

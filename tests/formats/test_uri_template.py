@@ -115,29 +115,6 @@ def test_the_examples_of_the_rfc(template: str, uri: str) -> None:
     assert expand(template, VARIABLES) == uri
 
 
-OTHERS: list[tuple[str, dict[str, Any], str]] = [
-    ("plain", {}, "plain"),
-    ("", {}, ""),
-    ("ü/{a}", {"a": "ü"}, "%C3%BC/%C3%BC"),
-    ("%20{+a}", {"a": "%41%4 ü"}, "%20%41%254%20%C3%BC"),
-    ("{a:1}", {"a": "üx"}, "%C3%BC"),
-    ("{a}{b}{c}", {"a": 6, "b": -1.5, "c": True}, "6-1.5true"),
-    ("{?a,b}", {"a": False, "b": []}, "?a=false"),
-    ("{a}", {"a": ["x", None, 2]}, "x,2"),
-    ("{?a*}", {"a": {"k": None, "e": "", "n": 1}}, "?e=&n=1"),
-    ("{;a*}", {"a": {"e": ""}}, ";e"),
-    ("{;a*}", {"a": ["", "x"]}, ";a;a=x"),
-    ("{a}", {"a": [None]}, ""),
-    ("{a.b,%41_1}", {"a.b": "x", "%41_1": "y"}, "x,y"),
-    ("it's", {}, "it's"),
-]
-
-
-@pytest.mark.parametrize(("template", "variables", "uri"), OTHERS)
-def test_further_values(template: str, variables: dict[str, Any], uri: str) -> None:
-    assert expand(template, variables) == uri
-
-
 MALFORMED = {
     "a{b": (1, "the brace is not closed"),
     "a}b": (1, "'}' may not stand here"),
@@ -191,17 +168,3 @@ def test_a_value_that_does_not_fit_is_the_callers_fault(
     with pytest.raises(UsageError) as caught:
         expand(template, {"a": value})
     assert str(caught.value) == fault
-
-
-def test_a_number_of_very_many_digits() -> None:
-    """F-API-4: the interpreter may refuse to write it, and then the caller hears of it plainly."""
-    try:
-        assert len(expand("{a}", {"a": 10**5000})) == 5001
-    except UsageError as error:
-        assert str(error) == "a: the number has too many digits"
-
-
-def test_variable_names() -> None:
-    """F-API-4: for completion and for asking a user."""
-    assert variable_names("/{a}{?b*,c:3}{&a,d.e}#") == ["a", "b", "c", "d.e"]
-    assert variable_names("plain") == []

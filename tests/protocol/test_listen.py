@@ -11,13 +11,8 @@ from mcpclient.protocol.listen import (
     Backlog,
     ChangePace,
     EventsMissed,
-    ListenEvent,
     ListenFilter,
-    PromptsChanged,
-    ResourcesChanged,
     ResourceUpdated,
-    TaskChanged,
-    ToolsChanged,
     event_of,
 )
 
@@ -31,26 +26,6 @@ ALL_ON_THE_WIRE = {
     "resourceSubscriptions": ["file:///a"],
     "taskIds": ["t1"],
 }
-
-
-@pytest.mark.parametrize(
-    ("method", "kind"),
-    [
-        (TOOLS, ToolsChanged),
-        ("notifications/prompts/list_changed", PromptsChanged),
-        ("notifications/resources/list_changed", ResourcesChanged),
-        (UPDATED, ResourceUpdated),
-        ("notifications/tasks", TaskChanged),
-        ("notifications/tasks/status", TaskChanged),
-        ("notifications/weather", ListenEvent),
-    ],
-)
-def test_a_notification_becomes_the_event_of_its_kind(method: str, kind: type[ListenEvent]) -> None:
-    """F-API-14, F-WIRE-8: an unknown kind is handed on."""
-    event = event_of(method, {"x": 1})
-    assert type(event) is kind
-    assert (event.method, event.raw) == (method, {"x": 1})
-    assert len({event, event_of(method, {"x": 1}), event_of("other", {})}) == 2
 
 
 def test_a_filter_goes_over_the_wire_and_back() -> None:

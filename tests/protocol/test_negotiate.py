@@ -549,28 +549,3 @@ def test_over_http_an_answer_to_the_probe_counts_at_once() -> None:
     assert isinstance(converse(plan(answers_all=True), conversation).era, StatelessEra)
     silent: Conversation = [(PATIENTLY, TIMEOUT), *handshake()]
     assert isinstance(converse(plan(answers_all=True), silent).era, HandshakeEra)
-
-
-@pytest.mark.parametrize(
-    ("conversation", "timeout"),
-    [
-        (LATE, SECOND_PROBE_TIMEOUT),
-        ([*SILENCE, (INITIALIZE, LateAnswer(None, NO_METHOD))], None),
-        ([*SILENCE, *handshake(), (PING, LateAnswer(discovered()))], PING_TIMEOUT),
-    ],
-)
-def test_what_has_described_itself_is_not_waited_for_without_end(
-    conversation: Conversation, timeout: float | None
-) -> None:
-    """F-API-27: its answer to initialize, or to a ping, may never come."""
-    steps = negotiate(plan())
-    effect = next(steps)
-    for _, outcome in conversation:
-        effect = steps.throw(outcome) if isinstance(outcome, McpError) else steps.send(outcome)
-    assert effect == KeepWaiting(timeout)
-
-
-def test_a_pinned_handshake_is_not_left() -> None:
-    """F-LIFE-2, F-LIFE-3: a pin holds, so the answer is a violation."""
-    with pytest.raises(ProtocolViolation, match="though 2025-06-18 was offered"):
-        converse(plan(version="2025-06-18"), [("initialize 2025-06-18", initialized("2026-07-28"))])

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import unquote
 
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcpclient.errors import TemplateError
 from mcpclient.formats.front_matter import FlowReader, parse_front_matter, same_content
-from mcpclient.formats.uri_template import expand, variable_names
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.header_parameters import HeaderParameters
 from mcpclient.protocol.negotiation import RELATED_TASK
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, hostile_json, json_objects, json_values
+from tests.support.strategies import clean_texts, hostile_json, json_values
 from tests.tools.fuzz.targets import records
 
 NAMES = {
@@ -50,30 +47,6 @@ def test_any_object_is_read(raw: dict[str, Any]) -> None:
 
 
 # URI templates
-
-variable_texts = st.text("ab_1", min_size=1, max_size=3)
-
-
-@examples(40)
-@given(variable_texts, clean_texts)
-def test_a_value_in_a_template_comes_back(name: str, value: str) -> None:
-    """F-API-4: what a variable holds is what the server decodes, whatever characters it has."""
-    assert unquote(expand(f"x://h/{{{name}}}", {name: value})) == f"x://h/{value}"
-    assert unquote(expand(f"{{?{name}}}", {name: value})) == f"?{name}={value}"
-    pair = expand(f"{{{name}*}}", {name: [value, value]})
-    assert pair == ",".join([expand("{v}", {"v": value})] * 2)
-
-
-@examples(30)
-@given(st.text("{}a.:*,+#?%41 /\ud800é'", max_size=12), json_objects)
-def test_any_template_is_read_or_refused(template: str, values: dict[str, Any]) -> None:
-    """F-API-4: a broken template says where; another one expands to ASCII."""
-    try:
-        names = variable_names(template)
-    except TemplateError as error:
-        assert 0 <= error.position <= len(template)
-    else:
-        assert expand(template, dict.fromkeys(names, "v")).isascii()
 
 
 # YAML, which has JSON in it

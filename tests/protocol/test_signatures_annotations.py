@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.signatures import Annotations, docstring, literal
+from mcpclient.protocol.signatures import Annotations
 
 
 @pytest.mark.parametrize(
@@ -74,11 +74,3 @@ def test_equal_types_are_declared_once() -> None:
         *("class ReadResultHome", "class ReadResult", "class WriteResult")
     ]
     assert "    home: NotRequired[ReadResultHome]" in annotations.definitions[2]
-
-
-def test_texts_stay_texts() -> None:
-    """F-STUB-1"""
-    assert literal('a"b\\\n') == '"a\\"b\\\\\\n"'
-    assert eval(literal('\'"\\"\u202e')) == '\'"\\"\u202e'
-    assert docstring(['"""'], "") == ['"""\\"\\"\\" """'] or eval(docstring(['"""'], "")[0])
-    assert docstring([], "    ") == ['    """The server does not describe it."""']

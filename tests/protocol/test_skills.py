@@ -122,12 +122,3 @@ def test_nothing_leads_out_of_the_folder(path: str) -> None:
     if path not in ("a//b", "a/", "../x.md"):  # which a relative path may be read without
         with refused("unlisted", "has no file"):
             skill().resolve(path)
-
-
-@pytest.mark.parametrize("folder", ["a/../pdf", "a/%2e%2e/pdf", "..\\pdf", ".."])
-def test_a_skill_in_a_folder_that_is_none(folder: str) -> None:
-    """F-API-16"""
-    uri = f"skill://acme/{folder}/SKILL.md"
-    name = folder.rpartition("/")[2]
-    with refused("entry", "segment"):
-        skill(uri=uri, frontmatter={"name": name, "description": "x"}).check_entry()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mcpclient.protocol.negotiation import declares
 from mcpclient.protocol.tasks import Task, created_task, receiver_capability
 
 CORE = {
@@ -33,15 +32,6 @@ def test_what_a_model_may_be_told_meanwhile() -> None:
     created = created_task({"task": CORE, "_meta": {key: "wait a moment"}})
     assert created is not None and created.immediate_response == "wait a moment"
     assert Task({"_meta": {key: 1}}).immediate_response is None
-
-
-def test_capabilities_are_found_by_path() -> None:
-    capabilities = {"tasks": {"list": {}, "cancel": True, "requests": {"tools": {"call": {}}}}}
-    assert declares(capabilities, "tasks", "requests", "tools", "call")
-    assert declares(capabilities, "tasks", "list") and declares(capabilities, "tasks", "cancel")
-    assert not declares(capabilities, "tasks", "requests", "prompts")
-    assert not declares({"tasks": None}, "tasks", "list")
-    assert not declares({"tasks": {"list": False}}, "tasks", "list")
 
 
 def test_a_client_declares_what_it_can_turn_into_tasks() -> None:

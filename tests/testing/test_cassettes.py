@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-import mcpclient
-from mcpclient import UsageError, testing
+from mcpclient import UsageError
 from mcpclient.sync.loop_thread import end_loop_thread
 from mcpclient.testing import Cassette, Mode, cassette
 from mcpclient.transports.inprocess import InProcessTransport
@@ -115,11 +114,6 @@ def test_programs_without_async_use_it_too(path: Path) -> None:
                 assert client.call_tool("add", {"a": 1, "b": 2}).data == {"sum": 3}
     finally:
         end_loop_thread()
-
-
-def test_its_names_are_public() -> None:
-    assert mcpclient.testing is testing
-    assert set(Mode.__args__) == {"once", "none", "all", "new"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("mode", ["once", "all", "new"])

@@ -129,23 +129,6 @@ def test_a_result_is_judged_by_the_schema_of_its_method(
     assert [each.partition(": ")[2] for each in found] == expected
 
 
-def test_revisions_differ() -> None:
-    """Each is judged by its own schema: an unknown revision by none."""
-    sound = {"type": "audio", "data": "aGk=", "mimeType": "audio/wav"}
-    rating = {"content": [sound]}
-    found = {
-        revision: len(Conversation(revision).ask("tools/call", **rating))
-        for revision in ("2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28")
-    }
-    # The first had no audio; the last wants a resultType.
-    assert found == {"2024-11-05": 1, "2025-03-26": 0, "2025-11-25": 0, "2026-07-28": 1}
-    spaced = {"tools": [{"name": "a b", "inputSchema": OBJECT}]}
-    assert Conversation("2025-03-26").ask("tools/list", **spaced) == []
-    judge = Conversation("2025-11-25")
-    judge.judge.revision = "2099-01-01"
-    assert judge.ask("tools/call", content="a") == []
-
-
 MESSAGES: list[tuple[dict[str, Any], str]] = [
     (
         {"method": "notifications/tools/list_changed"},

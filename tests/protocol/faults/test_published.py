@@ -21,12 +21,6 @@ def test_every_definition_of_a_revision_can_be_used(name: str) -> None:
     assert all(schema_of(name, definition) is not None for definition in found["$defs"])
 
 
-def test_an_unknown_revision_has_no_rules() -> None:
-    assert revision("2099-01-01") == {}
-    assert schema_of("2099-01-01", "Tool") is None
-    assert schema_of(REVISIONS[0], "NoSuchThing") is None
-
-
 def test_a_schema_is_compacted_to_what_servers_send() -> None:
     """Without descriptions, and without members that may be anything."""
     method = {"properties": {"method": {"const": "tools/call"}}}

@@ -12,15 +12,6 @@ DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 
 
-@pytest.mark.parametrize(
-    "uri", ["https://json-schema.org/draft/2019-09/schema", "https://example.com/own", 7, ""]
-)
-def test_any_other_dialect_is_a_clear_error(uri: object) -> None:
-    """F-API-17: a schema of an unknown dialect is not guessed at."""
-    with pytest.raises(SchemaError, match=r"its dialect, .*, is not supported; 2020-12"):
-        compile_schema({"$schema": uri})
-
-
 MALFORMED: list[dict[str, Any]] = [
     {"type": "text"},
     {"type": 1},
