@@ -11,7 +11,7 @@ from ..client.client import Client
 from ..client.client_keeper import ClientKeeper
 from ..client.connection.connection import Connection
 from ..client.connection.limits import RequestOptions
-from ..client.connection.reconnection import Event, Reconnect, Status
+from ..client.connection.reconnection import Reconnect, Status
 from ..client.events.around import not_called
 from ..client.listed_tools import ListedTools
 from ..errors import McpError, PeerError, ProtocolViolation, ServerUnavailable
@@ -74,7 +74,6 @@ class Bridge(HostService, Upstream):
         self._explain = explain
         self._offers = offers
         self._client: Client | None = None
-        self._keeper: _Keeper
         self._opening = asyncio.Lock()
         self._tools: list[dict[str, Any]] = []
         self._uris: dict[str, asyncio.Task[None] | None] = {}
@@ -119,9 +118,9 @@ class Bridge(HostService, Upstream):
 
     async def _connected(self, options: Mapping[str, Any]) -> Client:
         def keeper(connection: Connection, listed: ListedTools) -> ClientKeeper:
-            self._keeper = _Keeper(connection, listed, Reconnect())
-            self._keeper.judge = self._judge
-            return self._keeper
+            keeper = _Keeper(connection, listed, Reconnect())
+            keeper.judge = self._judge
+            return keeper
 
         wiring = self.wiring()._replace(guard=self._guard, keeper=keeper)
         return await self._make_client(**options, _wiring=wiring).connect()
@@ -156,7 +155,7 @@ class Bridge(HostService, Upstream):
             if self._client is None:
                 raise PeerError(ErrorCode.INVALID_REQUEST, "initialize has failed")
         if not self.is_open:
-            self._keeper.handle(Event.CONNECT)  # at once, even if it was refused before
+            await self.client.connect()  # at once, and its failure is the host's to see
         await self.connection.restore()
         given = params or {}
         if meta is None and self.is_stateless:
