@@ -23,6 +23,7 @@ from ..protocol.json_schema import without_defaulted
 from ..protocol.schema import compile_schema
 from ..protocol.tool_search import search_tools
 from ..suggestions import there_is_no
+from .changes import SERVERS
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -161,7 +162,15 @@ class MetaTools:
             )
             for tool in found
         ]
-        return _text("\n".join(lines) or "No tool fits. Try other words.")
+        if not lines:
+            lines = ["No tool fits. Try other words.", *self._missing()]
+        return _text("\n".join(lines))
+
+    def _missing(self) -> list[str]:
+        """Return a line that names the servers whose tools cannot be found."""
+        servers = self._gateway.manager.servers.values()
+        names = [each.name for each in servers if each.error is not None]
+        return [f"Not connected: {', '.join(names)}; {SERVERS} says why."] if names else []
 
     def _describe(self, names: object) -> Params:
         found = []
@@ -185,7 +194,16 @@ class MetaTools:
             return own[0]
         if own:
             return f"{name!r} may be of {', '.join(each.server for each in own)}: say which server"
-        return there_is_no("tool", name, [tool.name for tool in offered], "find shows them")
+        servers = self._gateway.manager.servers
+        if server and server not in servers:
+            return there_is_no("server", server, servers)
+        for each in servers.values():
+            if each.error is not None and (
+                each.name == server or name.startswith(f"{each.name}__")
+            ):
+                return f"{each.name}: {self._gateway.explain_for(each.name, each.error)}"
+        known = [tool.name for tool in offered]
+        return there_is_no("tool", name, known, otherwise="find shows the tools")
 
     async def _call(self, params: Params, given: Params, meta: Params | None) -> Params:
         tool = self._named(str(given.get("server") or ""), str(given.get("tool")))

@@ -410,7 +410,8 @@ async def test_three_tools_in_place_of_all() -> None:
     one, two = ServerSide(Upstream()), ServerSide(Upstream())
     one.server.answers["tools/list"] = TOOLS
     one.server.answers["tools/call"] = lambda params: {"content": [], "got": params}
-    async with gateway({"one": one, "two": two}, expose="search") as host:
+    lost = Dead(ConnectFailed("lost", "no such host"))
+    async with gateway({"one": one, "two": two, "lost": lost}, expose="search") as host:
         await host.initialize()
         before = await answer_to(host, "tools/list")
         await asyncio.sleep(2)
@@ -427,6 +428,8 @@ async def test_three_tools_in_place_of_all() -> None:
 
         found = (await call("find", query="write"))["content"][0]["text"]
         assert json.loads(found.splitlines()[0])["name"] == "one__write"
+        nothing = (await call("find", query="zebra"))["content"][0]["text"]
+        assert nothing.endswith("Not connected: lost; gateway://servers says why.")
         described = (await call("describe", names=["one__write"]))["content"][0]["text"]
         assert json.loads(described)["inputSchema"] == TOOLS["tools"][1]["inputSchema"]
         result = await call("call", server="one", tool="write", arguments={"to": "x"})
@@ -435,7 +438,10 @@ async def test_three_tools_in_place_of_all() -> None:
             ({"tool": "one__write", "arguments": {"to": 7}}, "do not fit"),
             ({"tool": "one__write"}, "'to' is missing"),
             ({"server": "two", "tool": "write"}, "there is no tool"),
-            ({"tool": "nope"}, "there is no tool"),
+            ({"tool": "nope"}, "there is no tool 'nope'; find shows the tools"),
+            ({"server": "too", "tool": "write"}, "there is no server 'too'; did you mean 'two'?"),
+            ({"server": "lost", "tool": "write"}, "lost: cannot connect to lost: no such host."),
+            ({"tool": "lost__write"}, "lost: cannot connect to lost: no such host."),
         ):
             result = await call("call", **refused)
             assert result["isError"], refused
