@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.tables import check_each
 from tests.tools.saboteur.faults import OTHERS, VISIBLE, Fault
-from tests.tools.saboteur.workshop import Workshop, edited
+from tests.tools.saboteur.workshop import Workshop, edited, fresh_faults
 
 FAULTS = [*VISIBLE, *OTHERS]
 
@@ -23,6 +23,12 @@ def test_there_are_enough_of_both_kinds() -> None:
     assert len(VISIBLE) >= 40
     assert len(OTHERS) >= 40
     assert len({(fault.module, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
+
+
+def test_fresh_faults_follow_from_their_seed_and_have_a_place() -> None:
+    fresh = fresh_faults(3, seed=1)
+    assert fresh == fresh_faults(3, seed=1) != fresh_faults(3, seed=2)
+    check_each(fresh, lambda fault: ast.parse(edited(fault)))
 
 
 @pytest.mark.slow

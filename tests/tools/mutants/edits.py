@@ -9,7 +9,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple
 
-__all__ = ["Mutant", "code_with", "mutants_of"]
+__all__ = ["Mutant", "code_with", "mutants_of", "text_with"]
 
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -51,6 +51,24 @@ def mutants_of(path: Path, name: str, chance: random.Random) -> Iterator[Mutant]
 
 def code_with(path: Path, mutant: Mutant) -> CodeType:
     """Return the code of the outermost function with the edit in it."""
+    tree, function = _edited(path, mutant)
+    module = compile(tree, str(path), "exec", dont_inherit=True)
+    return next(
+        code
+        for code in _codes(module)
+        if code.co_qualname == mutant.function  # type: ignore[attr-defined]
+        and code.co_firstlineno in _first_lines(function)
+    )
+
+
+def text_with(path: Path, mutant: Mutant) -> str:
+    """Return the source of the whole file with the edit in it, without its comments."""
+    return ast.unparse(_edited(path, mutant)[0])
+
+
+def _edited(
+    path: Path, mutant: Mutant
+) -> tuple[ast.Module, ast.FunctionDef | ast.AsyncFunctionDef]:
     tree = ast.parse(path.read_text("utf-8"))
     function = next(
         node
@@ -59,13 +77,7 @@ def code_with(path: Path, mutant: Mutant) -> CodeType:
     )
     at_line = [node for node in _edited_nodes(function) if node.lineno == mutant.line]
     _Edit(at_line[mutant.number]).visit(function)
-    module = compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
-    return next(
-        code
-        for code in _codes(module)
-        if code.co_qualname == mutant.function  # type: ignore[attr-defined]
-        and code.co_firstlineno in _first_lines(function)
-    )
+    return ast.fix_missing_locations(tree), function
 
 
 def _first_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[int]:

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from .faults import OTHERS, VISIBLE, Fault
-from .workshop import Sound, Workshop
+from .workshop import Sound, Workshop, fresh_faults
 
 
 class Verdict(NamedTuple):
@@ -43,12 +43,15 @@ def main() -> int:
     parser.add_argument("names", nargs="*", help="such as auth, or words of a fault")
     parser.add_argument("--only", choices=("unit", "replay"), help="try one of the two")
     parser.add_argument("--at-once", type=int, default=2, help="how many faults at a time")
+    parser.add_argument("--fresh", type=int, default=0, help="so many that a seed chooses, instead")
+    parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
-    chosen = [fault for fault in VISIBLE + OTHERS if _is_chosen(fault, options.names)]
-    if options.only == "replay":
-        chosen = [fault for fault in chosen if fault in VISIBLE]
+    others = [fault for fault in OTHERS if _is_chosen(fault, options.names)]
+    visible = [fault for fault in VISIBLE if _is_chosen(fault, options.names)]
+    if options.fresh:
+        visible, others = fresh_faults(options.fresh, options.seed), []
     verdicts = []
-    for verdict in _tried(chosen, options.only, options.at_once):
+    for verdict in _tried(visible, others, options.only, options.at_once):
         print(verdict, flush=True)
         verdicts.append(verdict)
     for name in ("unit", "replay"):
@@ -62,7 +65,9 @@ def _is_chosen(fault: Fault, names: Sequence[str]) -> bool:
     return not names or any(name in f"{fault.module}: {fault.breaks}" for name in names)
 
 
-def _tried(faults: Sequence[Fault], only: str | None, at_once: int) -> Iterator[Verdict]:
+def _tried(
+    visible: Sequence[Fault], others: Sequence[Fault], only: str | None, at_once: int
+) -> Iterator[Verdict]:
     workshops: SimpleQueue[Workshop] = SimpleQueue()
 
     def try_one(fault: Fault) -> Verdict:
@@ -70,7 +75,7 @@ def _tried(faults: Sequence[Fault], only: str | None, at_once: int) -> Iterator[
         try:
             with workshop.holding(fault):
                 unit = workshop.unit(fault) if only != "replay" else None
-                seen_by_replay = fault in VISIBLE and only != "unit"
+                seen_by_replay = fault in visible and only != "unit"
                 replay = workshop.replay() if seen_by_replay else None
         finally:
             workshops.put(workshop)
@@ -86,7 +91,7 @@ def _tried(faults: Sequence[Fault], only: str | None, at_once: int) -> Iterator[
         for _ in range(at_once):
             workshops.put(stack.enter_context(Workshop.opened(sound)))
         with ThreadPoolExecutor(at_once) as threads:
-            yield from threads.map(try_one, faults)
+            yield from threads.map(try_one, [*visible, *(others if only != "replay" else [])])
         if sound.red:
             print("left out, as they fail without a fault, too:", *sound.red, sep="\n  ")
 

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 
 from conformance import replay
+from conformance.replay.idle_clock import run_unhurried
 from mcpclient.recording.transcript import Transcript
 
 _AT_ONCE = 8
@@ -49,7 +50,7 @@ async def first_finding(names: Sequence[str]) -> str | None:
 def main() -> int:
     """Print the finding, if any."""
     logging.getLogger("mcpclient").addHandler(logging.NullHandler())
-    found = asyncio.run(first_finding(sys.argv[1:]))
+    found = run_unhurried(first_finding(sys.argv[1:]))
     if found is not None:
         print(f"found in {found}"[:500])
     return 0 if found is None else 1

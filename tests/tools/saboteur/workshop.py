@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -14,9 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from .faults import Fault
+from ..mutants.edits import mutants_of, text_with
+from .faults import VISIBLE, Fault
 
-__all__ = ["ROOT", "Sound", "Workshop", "edited", "source_of"]
+__all__ = ["ROOT", "Sound", "Workshop", "edited", "fresh_faults", "source_of"]
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,6 +44,20 @@ def edited(fault: Fault, root: Path = ROOT) -> str:
     if text.count(fault.old) != 1:
         raise ValueError(f"{fault.old!r} stands {text.count(fault.old)} times in {fault.module}")
     return text.replace(fault.old, fault.new)
+
+
+def fresh_faults(count: int, seed: int) -> list[Fault]:
+    """Return faults that nobody has chosen: edits of lines in the modules whose faults are seen."""
+    chance = random.Random(seed)
+    found = []
+    for module in sorted({fault.module for fault in VISIBLE}):
+        path = source_of(Fault(module, "", "", ""))
+        for mutant in mutants_of(path, path.name, chance):
+            found.append((module, path, mutant))
+    return [
+        Fault(module, f"{mutant}", path.read_text("utf-8"), text_with(path, mutant))
+        for module, path, mutant in chance.sample(found, count)
+    ]
 
 
 class Copy:
