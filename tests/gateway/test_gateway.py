@@ -562,7 +562,8 @@ async def test_a_server_is_opened_anew_before_it_is_told_less_than_the_truth() -
         assert declared == [{}, {"elicitation": {}}]
 
 
-async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any) -> None:
+@pytest.mark.real_time
+async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any, caplog: Any) -> None:
     """F-BRIDGE-2: servers come and go; a file that is half written changes nothing."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "servers.json"
@@ -577,7 +578,8 @@ async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any) -> N
         await host.initialize()
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
         path.write_text('{"mcpServers": {')
-        await asyncio.sleep(3)
+        while "the configuration stays as it was" not in caplog.text:
+            await asyncio.sleep(0.05)
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
         write("one", "two")
         while {name.partition("__")[0] for name in await names(host)} != {"one", "two"}:
