@@ -16,6 +16,7 @@ import mcpclient
 from mcpclient import ConnectFailed, Manager, Reconnect, ServerConfig, UsageError
 from mcpclient.transports.base import Receiver
 from tests.bridging.sides import PREFIX, HostSide, ServerSide, modern
+from tests.net.process_helpers import until
 from tests.support.mcp_server import McpServer
 from tests.support.subprocesses import TOP
 
@@ -578,8 +579,7 @@ async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any, capl
         await host.initialize()
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
         path.write_text('{"mcpServers": {')
-        while "the configuration stays as it was" not in caplog.text:
-            await asyncio.sleep(0.05)
+        await until(lambda: "the configuration stays as it was" in caplog.text, "the warning")
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
         write("one", "two")
         while {name.partition("__")[0] for name in await names(host)} != {"one", "two"}:
