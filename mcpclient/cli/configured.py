@@ -27,7 +27,6 @@ from .output import columns_of
 OURS = ("mcpclient", "claude-code")
 """The applications whose files apply to this folder, and whose entries are like ours."""
 
-_CORRECT = "Correct the file; mcpclient servers --no-connect lists all its problems."
 
 _CONNECT = "Connect to it, now and from now on?"
 
@@ -65,7 +64,7 @@ def configured(
     is_known = name in {each.server for each in config.problems}
     is_told = path is not None and not config.servers  # the error says why
     if otherwise is None or is_known or is_told:
-        raise _not_there(name, config, line)
+        raise _not_there(name, config, line, path)
     return otherwise, ""
 
 
@@ -217,8 +216,11 @@ def ask_line(prompt: str) -> str:
 
 def doctored(failed: Sequence[str], path: str | None) -> list[str]:
     """Return the line that names the doctor for the first of the failed servers of a file."""
-    words = ["mcpclient", "doctor", *(["--config", path] if path else []), *failed[:1]]
-    return [f"what to do about it: {shlex.join(words)}"] if failed else []
+    return [f"what to do about it: {_line('doctor', path, failed[0])}"] if failed else []
+
+
+def _line(command: str, path: str | None, *words: str) -> str:
+    return shlex.join(["mcpclient", command, *(["--config", path] if path else []), *words])
 
 
 def shown_target(server: ServerConfig) -> str:
@@ -231,14 +233,17 @@ def shown_target(server: ServerConfig) -> str:
     return escape_line(shown_command(list(map(str, target))))
 
 
-def _not_there(name: str, config: Config, line: str) -> UsageError:
+def _not_there(name: str, config: Config, line: str, path: str | None) -> UsageError:
     about = [each for each in config.problems if each.server == name or not each.server]
     about.sort(key=lambda each: each.severity)  # errors before warnings
     broken = [str(each).replace(": error: ", ": ", 1) for each in about]
     is_known = any(each.server == name for each in about)
     if is_known or (broken and not config.servers):
         broken[0] = broken[0].replace(": warning: ", ": ", 1)
-        return UsageError("\n".join(broken)).advise(_CORRECT)
+        listed = _line("servers", path, "--no-connect")
+        return UsageError("\n".join(broken)).advise(
+            f"Correct the file; {listed} lists all its problems."
+        )
     hint = did_you_mean(name, config.servers) or there_are(config.servers)
     said = f"which server? The configuration has no server {name!r}; {hint}"
     error = UsageError("\n".join([said, *broken]))

@@ -64,21 +64,6 @@ def test_all_that_would_start_is_shown_and_asked_about_once(capsys: Capture) -> 
     assert not any(listed(capsys).values())
 
 
-@pytest.mark.needs_posix
-def test_no_is_no(capsys: Capture) -> None:
-    """F-SHOW-23: and nobody is told to do what they have just done."""
-    with terminal("tools", "demo") as session:
-        session.reply("[y/N]", "n\n")
-        session.wait_for("To be asked again: mcpclient approve demo")
-        assert session.end() == 2
-    assert "terminal" not in session.shown
-    with terminal("approve", "demo") as session:
-        session.reply("[y/N]", "\n")
-        session.wait_for("nothing was agreed to")
-        assert session.end() == 1
-    assert not any(listed(capsys).values())
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

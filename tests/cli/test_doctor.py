@@ -56,17 +56,8 @@ class Found(NamedTuple):
 
 
 LOCAL = {
-    "no such command": Found(["--", "no-such-command"], "Check the spelling"),
     "a missing variable": Found(
         python("import os; os.environ['MY_API_KEY']"), "--env with MY_API_KEY"
-    ),
-    "a folder that is not there": Found(
-        ["--cwd", "/no/such/folder", *python("")], "--cwd", check="config", code=2
-    ),
-    "a folder that is a file": Found(["--cwd", DEMO, *python("")], "--cwd", check="config", code=2),
-    "a name that is not configured": Found(["nobody"], "", check="config", code=2),
-    "an option that makes no sense": Found(
-        ["--header", "A: b", *python("")], "", check="config", code=2
     ),
     "noise on stdout": Found(BANNER_FIRST, "belong on stderr", status="warning", code=0),
     "log lines of JSON on stdout": Found(

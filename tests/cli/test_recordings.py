@@ -69,30 +69,6 @@ def test_a_file_is_not_overwritten_by_accident(tmp_path: Path, capsys: Capture) 
     assert methods(path)[0] == "server/discover"
 
 
-@pytest.mark.parametrize(
-    ("words", "reason"),
-    [
-        ([], "the following arguments are required: FILE"),
-        (["FILE"], "record needs a command"),
-        (["FILE", "auth", "status"], "record takes a command for one server, and not auth"),
-        (["FILE", "record", "FILE", "tools"], "record takes a command for one server"),
-        (["FILE", "--nope", "tools"], "unrecognized arguments: --nope"),
-        (["FILE", "nope"], "there is no command 'nope'"),
-        (["FILE", "tools"], "which server?"),
-        (["FILE", "tools", "--trace", "x", *SERVER], "choose one"),
-        (["FILE/none", "tools", *SERVER], "cannot write"),
-    ],
-)
-def test_words_that_make_no_sense(
-    words: list[str], reason: str, tmp_path: Path, capsys: Capture
-) -> None:
-    """F-SHOW-2: nothing is started, and nothing is written."""
-    path = str(tmp_path / "s.jsonl")
-    assert main(["record", *(word.replace("FILE", path) for word in words)]) == 2
-    assert reason in capsys.readouterr().err
-    assert not Path(path).exists()
-
-
 def test_any_command_can_be_traced(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-6: --trace appends, and record does not."""
     path = tmp_path / "t.jsonl"

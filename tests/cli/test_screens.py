@@ -236,6 +236,7 @@ SCREENS: dict[str, Sequence[str]] = {
         *("call demo echo x", "call demo echo --pick items[", "call demo nope --unchecked"),
         *("call long search_everything kind=page", "call uvx --from x y", "call echo -- "),
         *("call --model no-such-model demo add", 'call --model "\'" demo add', "call demo x://y"),
+        *("call @it add --env A=B", "call '@no such' add", "call @none add"),
     ),
     "tasks": ("tasks long", "tasks demo", "tasks empty"),
     "task": ("task long task-1", "task demo task-1"),
@@ -267,16 +268,28 @@ SCREENS: dict[str, Sequence[str]] = {
         *("lock --check", "lock demo long", "lock --check demo long", "lock", "lock nobody"),
         *("lock --check", "lock --check --file changed.lock"),
     ),
-    "doctor": ("doctor demo", "doctor", "doctor gone", "doctor --config nothing.json"),
+    "doctor": (
+        *("doctor demo", "doctor", "doctor gone", "doctor --config nothing.json", "doctor nobody"),
+        *("doctor --cwd /no -- true", "doctor -- no-such-command", "doctor --header A:b -- x"),
+    ),
     "ping": ("ping demo", "ping gone", "ping demo x"),
     "shell": (
         *("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
         "shell --model no-such-model demo",
     ),
-    "open": ("open demo --idle=-5", "open --all demo"),
+    "open": ("open demo --idle=-5", "open --all demo", "open a.b -- x"),
     "sessions": ("sessions", "XDG_RUNTIME_DIR=/run sessions", "sessions --log", "sessions @x"),
     "close": ("close", "close @browser"),
-    "record": ("record s.jsonl call demo add a=1 b=2", "record s.jsonl tools demo", "record"),
+    "record": (
+        *("record s.jsonl call demo add a=1 b=2", "record s.jsonl tools demo", "record"),
+        *("record f", "record f auth status", "record f record f tools", "record f --nope tools"),
+        *(
+            "record f nope",
+            "record f tools",
+            "record f tools --trace x demo",
+            "record f/a ping demo",
+        ),
+    ),
     "replay": (
         *("replay s.jsonl", "replay s.jsonl call demo add a=1 b=2", "replay no.jsonl"),
         *("replay s.jsonl auth status", "replay e.jsonl"),
@@ -454,6 +467,7 @@ def test_each_screen_is_as_it_is_kept(
         elif not file.exists() or file.read_text() != text:
             wrong.append(f"{file} differs:\n{text}")
     assert not wrong, "\n".join(wrong)
+    assert not Path("f").exists()
 
 
 def running(columns: int) -> str:

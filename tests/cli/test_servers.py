@@ -13,7 +13,6 @@ import pytest
 from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
-from tests.cli.in_process import Terminal
 from tests.cli.odd_servers import FINE, offering
 from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
@@ -104,17 +103,6 @@ def test_a_projects_server_needs_approval(capsys: Capture) -> None:
     )
 
 
-def test_what_the_user_adds_needs_no_approval(
-    capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-MANY-7: in a terminal, where the user has just written it."""
-    monkeypatch.setattr(sys, "stdin", Terminal())
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "stderr", Terminal())
-        add_demo(capsys)
-    assert "echo" in run(capsys, "tools", "demo")[0]
-
-
 def test_all_that_a_server_would_start_with_is_shown(capsys: Capture) -> None:
     """F-SAFE-2, F-SHOW-1: while it waits for the user, in the list and as JSON."""
     entry = {"command": "x", "args": ["./srv.py"], "env": {"PYTHONPATH": "./evil\x1b[2K"}}
@@ -166,21 +154,6 @@ def test_the_status_of_all(capsys: Capture) -> None:
     assert [each.get("tools") for each in shown["servers"]] == [4, None]
     idle = json.loads(run(capsys, "servers", "--config", "all.json", "--no-connect", "--json")[0])
     assert [each["status"] for each in idle["servers"]] == ["ready", "ready"]
-
-
-def test_what_is_wrong_in_a_file_is_said(capsys: Capture) -> None:
-    """F-MANY-7"""
-    Path("bad.json").write_text('{"mcpServers": {"a": {"comand": "x"}}}')
-    out, errors = run(capsys, "servers", "--config", "bad.json", code=2)
-    assert "bad.json" in errors
-    assert "comand" in errors
-    assert out == "none of the configured servers can be used\n"
-    _, errors = run(capsys, "tools", "a", "--config", "bad.json", code=2)
-    first, second, cure = errors.splitlines()
-    assert first.startswith("error: bad.json:1: a: a server needs a command")
-    assert "comand" in second
-    assert "servers --no-connect" in cure
-    assert "no file 'gone.json'" in run(capsys, "servers", "--config", "gone.json", code=2)[1]
 
 
 @pytest.mark.needs_posix

@@ -429,29 +429,6 @@ def test_all_configured_servers_are_opened(commands: Commands) -> None:
     assert commands.said("close", "--all") == "closed @one\nclosed @two"
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("call", "@it", "add", "--env", "A=B"), "--env is for mcpclient open"),
-        (("call", "@no such", "add"), "cannot be the name of a session"),
-        (("open", "a.b", "--", "x"), "cannot be the name of a session"),
-        (("open", "--all", "x"), "takes no server"),
-        (("sessions", "--log"), "needs one session"),
-        (("sessions", "x"), "does not take 'x'"),
-        (("sessions", "--log", "@none"), "there is no log"),
-        (("close",), "needs the names of sessions"),
-        (("close", "@none"), "there is no session @none"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    commands: Commands, words: tuple[str, ...], said: str
-) -> None:
-    """F-SHOW-12"""
-    code, out, errors = commands.run(*words)
-    assert (code, out) == (2, "")
-    assert said in errors
-
-
 def test_a_session_writes_the_calls_of_all_its_callers(commands: Commands) -> None:
     """F-AUDIT-1, F-SHOW-12: whatever the callers say; a call that was refused nowhere is sent."""
     commands.open(options=("--audit", "calls.jsonl"))
