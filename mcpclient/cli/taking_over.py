@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -126,8 +127,9 @@ def _entry_of(written: WrittenServer) -> dict[str, Any]:
     if isinstance(entry.get("args"), list):
         entry["args"] = [_placed(word, file.base) for word in entry["args"]]
     kept = {key: value for key, value in entry.items() if value not in (None, {}, [], False, "")}
-    moved: dict[str, Any] = _with_braces(kept) if file.application.bare_dollar else kept
-    return moved
+    if file.application.bare_dollar:  # $NAME is spelled ${NAME}, as all files have it
+        kept = json.loads(_DOLLAR.sub(r"${\1}", json.dumps(kept)))
+    return kept
 
 
 def _placed(word: Any, base: str, *, is_file: bool = False) -> Any:
@@ -135,14 +137,3 @@ def _placed(word: Any, base: str, *, is_file: bool = False) -> Any:
     if not isinstance(word, str) or os.path.isabs(word) or word[:1] in ("$", "~", ""):
         return word
     return os.path.normpath(os.path.join(base, word)) if is_file or _RELATIVE.match(word) else word
-
-
-def _with_braces(value: Any) -> Any:
-    """Return a value in which ``$NAME`` is spelled ``${NAME}``, as all files have it."""
-    if isinstance(value, str):
-        return _DOLLAR.sub(r"${\1}", value)
-    if isinstance(value, list):
-        return [_with_braces(item) for item in value]
-    if isinstance(value, Mapping):
-        return {key: _with_braces(item) for key, item in value.items()}
-    return value

@@ -219,23 +219,6 @@ def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     assert "4 characters are more than 3" in said
 
 
-@pytest.mark.parametrize(("typed", "code"), [("y", 0), ("n", 2)])
-def test_a_projects_server_is_agreed_to(
-    typed: str, code: int, nothing_configured: Path, capsys: Capture
-) -> None:
-    """F-SHOW-1, F-MANY-7, F-SAFE-2: its sheet is shown before; a yes holds from then on."""
-    assert main(["add", "demo", "--", sys.executable, SERVER]) == 0
-    for asked in (True, code != 0):
-        with terminal("tools", "demo", cwd=nothing_configured) as session:
-            if asked:
-                shown = session.wait_for("[y/N]")
-                assert SERVER in "".join(shown.split("\r\n"))
-                assert "command: " in shown and "file " in shown
-                session.type(f"{typed}\n")
-            assert session.end() == code
-            assert ("sample" in session.shown) == (code == 0)
-
-
 @pytest.mark.parametrize("colour", [True, False])
 def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
     """F-SHOW-3"""

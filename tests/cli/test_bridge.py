@@ -124,13 +124,6 @@ def test_a_server_that_cannot_be_reached_is_an_error_for_the_host() -> None:
     assert "Traceback" not in errors
 
 
-def test_the_words_of_the_command_are_checked() -> None:
-    """F-BRIDGE-1: before anything is read."""
-    messages, errors = talk(bridge("nowhere"))
-    assert messages == []
-    assert "which server?" in errors
-
-
 async def test_filters_of_an_entry_hold_for_the_host(tmp_path: Path) -> None:
     """F-BRIDGE-1: a tool that the entry leaves out is neither listed nor called."""
     entry = {"command": DEMO[0], "args": DEMO[1:], "excludeTools": ["add"]}

@@ -334,17 +334,3 @@ def test_each_kind_of_error_belongs_to_a_check(check: str) -> None:
     assert {f"{error!r}": check_of(error) for error in CHECK_OF[check]} == {
         f"{error!r}": check for error in CHECK_OF[check]
     }
-
-
-def test_for_people(capsys: Capture) -> None:
-    """F-SHOW-1: what was checked, and the hint below what failed."""
-    assert main(["doctor", *offering(None)]) == 0
-    shown = capsys.readouterr().out
-    assert "tools    skipped  the server declares no tools\n" in shown
-    assert "sandbox  skipped  none; it is likely to run with --sandbox" in shown
-    assert "tls" not in shown
-    assert main(["doctor", "--", "no-such-command"]) == 3
-    config, command, hint = capsys.readouterr().out.splitlines()
-    assert config == "config   ok"
-    assert command.startswith("command  failed   cannot start 'no-such-command'")
-    assert hint.strip().startswith("→ Check the spelling")

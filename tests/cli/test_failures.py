@@ -84,15 +84,6 @@ def test_fields_of_any_kind_become_json() -> None:
     json.dumps(shown)
 
 
-def test_where_to_see_what_a_server_offers() -> None:
-    """F-SHOW-2: "Method not found" alone does not tell which, or what to do."""
-    text = error_text(PeerError(-32601, "Method not found"), stderr_was_shown=True)
-    assert text.endswith(
-        "Method not found\nSee the server's capabilities and tools with: mcpclient info SERVER"
-    )
-    assert "info" not in error_text(PeerError(-32602, "Invalid params"), stderr_was_shown=True)
-
-
 def test_a_token_of_ones_own_is_another_way_in() -> None:
     """F-SHOW-2: a server may want a token, and have no way to register a client."""
     error = RegistrationRequired("https://auth.example", "there is no endpoint to register at")
@@ -126,9 +117,3 @@ def test_an_error_that_is_too_deep_is_shown_all_the_same() -> None:
     assert shown["data"] == "<list, nested too deeply to be shown>"
     assert shown["code"] == -32000
     json.dumps(shown)
-
-
-# Exit codes
-
-
-# One command

@@ -32,13 +32,6 @@ def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
     assert "<!--" not in text
 
 
-def test_chapters_are_listed_and_a_command_is_explained_as_by_itself() -> None:
-    """F-SHOW-11: ``help call`` is ``call --help``; a chapter of the same name comes first."""
-    assert all(f"  {name} " in shown() for name in CHAPTERS)
-    assert shown("call").startswith("usage: mcpclient call ")
-    assert shown("servers").startswith("# Many servers")
-
-
 # The layout of a chapter
 
 TEXT = """\

@@ -15,7 +15,6 @@ import pytest
 
 import mcpclient
 from mcpclient import __version__
-from mcpclient.cli.commands import COMMANDS
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
@@ -118,20 +117,10 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
     assert logging.getLogger("mcpclient").handlers == handlers
 
 
-def test_help_and_version(capsys: Capture) -> None:
+def test_the_version(capsys: Capture) -> None:
     """F-SHOW-1"""
-    for words, expected in (
-        (["--help"], "exit codes:"),
-        ([], "exit codes:"),
-        (["--version"], f"mcpclient {__version__}"),
-    ):
-        assert main(words) == 0
-        assert expected in capsys.readouterr().out
-    for name in COMMANDS:
-        with pytest.raises(SystemExit) as leaving:
-            main([name, "--help"])
-        assert leaving.value.code == 0
-        assert max(map(len, capsys.readouterr().out.splitlines())) <= 80, name
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mcpclient {__version__}\n"
 
 
 def start(*words: str, stdout: int) -> subprocess.Popen[str]:

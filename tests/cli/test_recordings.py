@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from mcpclient.cli.help import complete
 from mcpclient.cli.main import main
 from mcpclient.net.chained_log import ChainedLog
 from mcpclient.testing import demo_server
@@ -231,8 +230,3 @@ def test_a_forged_line_is_not_shown_like_the_others(path: str, capsys: Capture) 
         shown = capsys.readouterr()
         assert len(shown.out.splitlines()) == 2
         assert "calls.jsonl:2: not shown: this line is incomplete" in shown.err
-
-
-def test_the_actions_are_completed() -> None:
-    """F-SHOW-7"""
-    assert complete(["zsh", "mcpclient audit "]) == "verify\nshow\n"

@@ -35,7 +35,6 @@ from mcpclient.cli.render import (
 )
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
-from tests.cli.in_process import Terminal
 from tests.support.properties import examples
 
 # Text and tables
@@ -299,17 +298,3 @@ def test_text_is_wrapped_at_words_and_wide_characters() -> None:
     assert fill(text, 6).split("\n")[-4:] == ["- ab", "  cd", "n  ab", "   cd"]
     assert fill(text, None) == text
     assert listing(("A", "B"), [("a", "b. c")], Style()) == "A  B\na  b. c"
-
-
-def test_errors_break_at_words(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-SHOW-18"""
-    errors = Terminal()
-    monkeypatch.setattr("sys.stderr", errors)
-    monkeypatch.setenv("COLUMNS", "30")
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert main(["call", "mcpclient/testing/demo_server.py", "ecko"]) == 2
-    lines = errors.getvalue().splitlines()
-    assert all(len(line) <= 30 or " " not in line[:-2].strip() for line in lines)
-    assert lines[:2] == ["error: there is no tool", "'ecko'; did you mean 'echo'?"]

@@ -275,6 +275,7 @@ SCREENS: dict[str, Sequence[str]] = {
     "ping": ("ping demo", "ping gone", "ping demo x"),
     "shell": (
         *("shell demo < lines", "shell demo < wrong", "shell --config nothing.json"),
+        *("shell -- no-such-program", "shell one two"),
         "shell --model no-such-model demo",
     ),
     "open": ("open demo --idle=-5", "open --all demo", "open a.b -- x"),
@@ -329,7 +330,7 @@ SCREENS: dict[str, Sequence[str]] = {
         *("help", "help errors", "help errors 4", "help errors 130", "help errors PeerError"),
         *("help errors CallTimeout", "help tols", "help autentication", "help errors 99"),
         *("help errors PearError", "help servers github", "help errors 1 2", "--help"),
-        *("list", "ls URL", "run x", "login", "qqq", "toolz", "--quiet tools"),
+        *("help call", "list", "ls URL", "run x", "login", "qqq", "toolz", "--quiet tools"),
     ),
 }
 

@@ -74,14 +74,6 @@ def test_all_configured_servers(run: Run, nothing_configured: Path) -> None:
     assert (code, "no-such-program-here" in errors) == (2, True)
 
 
-def test_what_cannot_be_connected(run: Run) -> None:
-    """F-SHOW-2: a server that was named has to be there."""
-    assert run("quit", "--", "no-such-program-here")[0] == 3
-    code, _, errors = run("quit")
-    assert (code, "no server is configured" in errors) == (2, True)
-    assert run("quit", "one", "two")[0] == 2
-
-
 def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
     """F-SHOW-5"""
     code, out, _ = run("servers", "--", sys.executable, "-E", *DEMO[1:])
