@@ -180,14 +180,14 @@ async def _examined(
     code, trust, is_connected = 0, "", False
     relevant: set[str] = set()
     found: list[Check] = []
-    judged, odd_types = JudgedTranscript(), _OddTypes()
+    judged, types = JudgedTranscript(), set[str]()
     try:
         if isinstance(server, McpError):
             raise server
         found += _file_check(server)
         client = client_for(server._replace(warnings=()), options, screen)
         client.trace_to(judged.append)
-        client.trace_to(odd_types.append)
+        client.trace_to(lambda line: types.update(_odd_types(json.loads(line))))
         target, connection = client.target, connection_of(client)
         network, named = connection.options.network, server.target
         url = parse_url(named) if isinstance(named, str) and "://" in named else None
@@ -202,7 +202,9 @@ async def _examined(
                 found += await _tool_checks(client)
                 found.append(_protocol_check(judged))
             finally:
-                found += odd_types.checks()
+                for media in sorted(types)[:1]:
+                    said = escape_line(f"its answers have the Content-Type {media!r}")
+                    found.append(Check("http", "warning", said, _JSON_TYPE))
                 noise = connection.session.transport.skipped
                 if noise:
                     said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
@@ -270,25 +272,13 @@ def _file_check(server: Server) -> Iterator[Check]:
             yield Check("config", "warning", escape_line(said), _NO_BOM)
 
 
-class _OddTypes:
-    """The types of answers that are neither JSON nor events: a target of `Client.trace_to`."""
-
-    def __init__(self) -> None:
-        self._found: set[str] = set()
-
-    def append(self, line: str) -> None:
-        record = json.loads(line)
-        http = record.get("http", {})
-        if http.get("status") == 200 and not {"text", "message"}.isdisjoint(record):
-            media = dict(http["headers"]).get("content-type", "")
-            if not media.lower().startswith(("application/json", "text/event-stream")):
-                self._found.add(media)
-
-    def checks(self) -> Iterator[Check]:
-        """Yield a warning if there are any."""
-        for media in sorted(self._found)[:1]:
-            said = escape_line(f"its answers have the Content-Type {media or 'that is empty'!r}")
-            yield Check("http", "warning", said, _JSON_TYPE)
+def _odd_types(record: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the type of an answer over HTTP that is neither JSON nor a stream of events."""
+    http = record.get("http", {})
+    if http.get("status") == 200 and not {"text", "message"}.isdisjoint(record):
+        media = dict(http["headers"]).get("content-type", "")
+        if not media.lower().startswith(("application/json", "text/event-stream")):
+            yield media
 
 
 def _agreed(client: Client, took: float) -> Check:

@@ -118,6 +118,7 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 # The beginning of a line that the rest is wrapped beside: a mark, or a name before a gap.
 _HANGING = re.compile(r" *(?:(?:[-*→]|\d+\.) +|\S[^.!?:;\n]{0,26}?\S? {2,}(?=\S))")
 _COMMAND = re.compile(r"(?:^|(?<=: ))mcpclient .+$")
+_USAGE_WORD = re.compile(r"\[[^\[\]]{,36}\]|\S+")
 _SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\S)+")
 
 
@@ -135,7 +136,8 @@ def fill(text: str, columns: int | None) -> str:
 def _filled(line: str, columns: int) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip(" ")))
     if line.startswith("usage: "):
-        return wrapped(line, columns, "    ", "")
+        gaps = ((" ", word) for word in _USAGE_WORD.findall(line))
+        return _in_lines(gaps, columns, "    ", "")
     command = _COMMAND.search(line.strip())
     if command is not None:
         before = wrapped(line.strip()[: command.start()], columns, indent)
