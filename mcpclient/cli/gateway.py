@@ -96,7 +96,7 @@ def gateway(screen: Screen, options: argparse.Namespace) -> Gateway:
             )
     if options.pins and not os.path.isfile(options.pins):
         raise UsageError(f"there is no lock file {options.pins!r}").advise(
-            "Make one with: mcpclient lock --file FILE, and give it as: --pins=FILE"
+            "Make one with mcpclient lock --file FILE, and give it as --pins=FILE."
         )
     names = [*options.words, *filter(None, (options.only or "").split(","))]
 

@@ -41,7 +41,7 @@ _CONFIG = option("--config", "FILE", "the servers of this file only")
     ),
     details="A server of another application, such as NAME@cursor, is used by that name after you "
     "have agreed to it. Servers of a project's file are connected only after you have agreed to "
-    "them: mcpclient approve NAME, or use one by its name on a terminal. Problems in the files are "
+    "them, with mcpclient approve NAME or by using one on a terminal. Problems in the files are "
     "reported on stderr.",
 )
 async def _servers(screen: Screen, options: argparse.Namespace) -> Answer:

@@ -318,7 +318,6 @@ SCREENS: dict[str, Sequence[str]] = {
         *("bridge", "bridge --all --header 'a: b'", "bridge --all -- x", "bridge demo three"),
         *(
             "bridge --only nine",
-            "bridge --pins",
             "bridge --pins one",
             "bridge --all --name-limit 3",
         ),
