@@ -16,7 +16,7 @@ from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, either, flag
 from .commands import FAILED
 from .configured import OURS, agrees, paths_of, shown_target, split_application
-from .layout import listing, one_line
+from .layout import counted, listing, one_line
 from .render import writing
 from .screen import Screen
 
@@ -57,7 +57,7 @@ def _approve(screen: Screen, options: argparse.Namespace) -> Answer:
     if options.revoke and not words:
         with writing(str(Approvals().path)):
             count = Approvals().revoke_all()
-        return Answer({"revoked": count}, f"took back {count} agreement{'' if count == 1 else 's'}")
+        return Answer({"revoked": count}, f"took back {counted(count, 'agreement')}")
     agreements = _agreements(words or [""])
     return _revoked(agreements) if options.revoke else _approved(agreements)
 

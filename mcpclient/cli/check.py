@@ -27,7 +27,7 @@ from .command import Answer, LocalCommand, Server, choice, flag, option, repeate
 from .commands import FAILED, NO_CONNECTION
 from .connecting import client_for
 from .doctor import SLOW_START
-from .layout import fill
+from .layout import counted, fill
 from .parsing import only_server
 from .render import writing
 from .running import exit_code
@@ -278,10 +278,12 @@ def _text(
         lines.append(f"{severity}{' ' * (len(_GAP) - len(each.severity))}{each.code}")
         lines += [_GAP + line for line in fill(said, columns).splitlines()]
         lines += [f"{_GAP}{each.clause}"] if each.clause else []
-    counts = [f"{sum(each.severity == kind for each in found)} {kind}s" for kind in SEVERITIES]
+    counts = [counted(sum(each.severity == kind for each in found), kind) for kind in SEVERITIES]
     spread = f"{min(tokens.values())} to {max(tokens.values())}"
     spoken = " and ".join(eras) or "no revision"
-    lines.append(f"{spoken}: {tools} tools, {spread} tokens in a request; {', '.join(counts)}")
+    lines.append(
+        f"{spoken}: {counted(tools, 'tool')}, {spread} tokens in a request; {', '.join(counts)}"
+    )
     return "\n".join(lines)
 
 

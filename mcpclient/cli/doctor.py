@@ -39,7 +39,7 @@ from ..recording.judging import JudgedTranscript
 from .command import Answer, LocalCommand, Server
 from .commands import PROTOCOL_ERROR
 from .connecting import client_for
-from .layout import Style, fill, one_line
+from .layout import Style, counted, fill, one_line
 from .parsing import is_named, only_server
 from .running import exit_code, text_and_hint
 from .screen import Screen
@@ -346,8 +346,8 @@ def _listed_check(names: Sequence[str], unseen: Sequence[str]) -> Check:
     if len(names) > _MOST_TOOLS:
         hint = "Offer fewer tools: their definitions alone fill the context of a model."
         found.append(("", hint))
-    count = f"{len(names)} tool{'' if len(names) == 1 else 's'}"
-    said = escape_line("; ".join(filter(None, [count, *(each for each, _ in found)])))
+    texts = [counted(len(names), "tool"), *(each for each, _ in found)]
+    said = escape_line("; ".join(filter(None, texts)))
     return Check("tools", "warning", said, found[0][1]) if found else Check("tools", "ok", said)
 
 

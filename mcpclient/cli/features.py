@@ -28,7 +28,7 @@ from ..protocol.wire_object import string_at
 from . import arguments
 from .command import Answer, Command, either, flag, option
 from .commands import FAILED, PROTOCOL_ERROR
-from .layout import MARKS, Style, definitions, listing, one_line, table, width_of
+from .layout import MARKS, Style, counted, definitions, listing, one_line, table, width_of
 from .parsing import command_line
 from .render import contents, result_text, save_media
 from .screen import Screen
@@ -102,7 +102,7 @@ async def _run_tools(client: Client, screen: Screen, options: argparse.Namespace
     remember(options, listed)
     nameless = sum(not tool.name for tool in listed)
     if nameless:
-        count = "a tool" if nameless == 1 else f"{nameless} tools"
+        count = counted(nameless, "tool")
         screen.say(f"the server sent {count} without a name, which cannot be called")
     wanted, next_steps = options.arguments, dict[str, Sequence[str]]()
     if set("*?[").isdisjoint(wanted):

@@ -45,6 +45,11 @@ def one_line(text: str | None) -> str:
     return escape(" ".join((text or "").split()))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number of things: ``1 tool``, ``2 tools``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 _SEQUENCES = re.compile(r"\x1b\[[0-9;]*m")
 
 

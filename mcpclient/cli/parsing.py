@@ -109,8 +109,8 @@ def _with_dashes(error: UsageError, words: Sequence[str]) -> UsageError:
     """Return an option error; its hint shows where ``--`` goes if the options may be a server's."""
     index = next((i for i, word in enumerate(words) if i and is_program(word)), None)
     pairs = zip(words, words[1:index])
-    is_named = not all(word.startswith("-") or before.startswith("-") for before, word in pairs)
-    if index is None or is_named:  # by a word that is not the value of an option
+    names_server = not all(word.startswith("-") or before.startswith("-") for before, word in pairs)
+    if index is None or names_server:  # by a word that is not the value of an option
         return error
     line = shlex.join(["mcpclient", *words[:index], "--", *words[index:]])
     return error.advise(f"Put -- before the command that starts the server: {line}")

@@ -21,7 +21,7 @@ from .command import Answer, LocalCommand, flag, number, option, seconds
 from .commands import FAILED, USAGE
 from .configured import doctored, load, none_configured, shown_target
 from .connecting import REFUSING
-from .layout import Style, listing, one_line, table
+from .layout import Style, counted, listing, one_line, table
 from .render import writing
 from .running import in_short, text_and_hint
 from .screen import Screen
@@ -179,8 +179,7 @@ def _written(server: ServerConfig) -> dict[str, Any]:
 
 def _row(server: Mapping[str, Any]) -> tuple[str, ...]:
     if "tools" in server:
-        count = server["tools"]
-        told = f"{count} tool{'' if count == 1 else 's'} of {server.get('server') or 'no name'}"
+        told = f"{counted(server['tools'], 'tool')} of {server.get('server') or 'no name'}"
         told += ", in a sandbox" if "sandbox" in server else ""
     else:
         told = server.get("short") or server.get("reason") or ""
@@ -239,7 +238,7 @@ async def _lock(screen: Screen, options: argparse.Namespace) -> Answer:
     with writing(options.file):
         pins.write(offers)
     counts = {name: len(pins.servers[name].tools) for name in offers}
-    lines = [f"locked {count} tools of {one_line(name)}" for name, count in counts.items()]
+    lines = [f"locked {counted(each, 'tool')} of {one_line(name)}" for name, each in counts.items()]
     lines += [each.shown for each in _unknown(down)]
     raw = {"locked": counts, "not_locked": list(down), "file": options.file}
     text, code = "\n".join(lines), FAILED if down else 0

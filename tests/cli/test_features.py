@@ -61,7 +61,7 @@ def test_tools_are_listed_with_their_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    ("nameless", "said"), [([{}], "a tool"), ([{"name": []}, {"name": 5}], "2 tools")]
+    ("nameless", "said"), [([{}], "1 tool"), ([{"name": []}, {"name": 5}], "2 tools")]
 )
 def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> None:
     """F-SHOW-1: nobody could call it, so it is told of apart from the others."""
