@@ -83,7 +83,7 @@ class Gateway(HostService):
     ) -> None:
         if expose not in ("all", "search", "code"):
             raise UsageError(f'expose is "all", "search" or "code", not {expose!r}')
-        manager.require_closed()
+        manager._require_closed()
         super().__init__(limits)
         self.manager = manager
         self.upstreams: dict[str, ManagedUpstream] = {}
@@ -121,7 +121,7 @@ class Gateway(HostService):
     async def open(self, info: Any) -> None:
         """Open the manager with the capabilities of the host, at its first request."""
         if self._opening is None:
-            self.manager.serve(lambda name: self._upstream(name).wiring(), info)
+            self.manager._serve(lambda name: self._upstream(name).wiring(), info)
             self._deadline = asyncio.get_running_loop().time() + self._wait
             self._opening = self.tasks.start(self._open_manager())
         await asyncio.shield(self._opening)

@@ -320,7 +320,7 @@ class Manager(Calls):
     async def __aexit__(self, *error: object) -> None:
         await self.close()
 
-    def require_closed(self) -> None:
+    def _require_closed(self) -> None:
         """Raise `UsageError` if it is open."""
         if self._is_wanted or self._is_open:
             raise UsageError(
@@ -328,14 +328,14 @@ class Manager(Calls):
                 "what it is able to do"
             )
 
-    def serve(self, wiring_of: Callable[[str], Wiring], client_info: object) -> None:
+    def _serve(self, wiring_of: Callable[[str], Wiring], client_info: object) -> None:
         """Let the servers serve another client: for code in this package, before `open`.
 
         ``wiring_of`` returns the wiring of the client of each server, by its name;
         ``client_info``: what that client calls itself, if anything. Opening does not wait then, and
         no server is required. Raises `UsageError` for a manager that is open.
         """
-        self.require_closed()
+        self._require_closed()
         self._wait, self._required = "none", ()
         self._fleet.wiring_of = wiring_of
         if isinstance(client_info, dict):
