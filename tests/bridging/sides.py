@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any, Callable
+from typing import IO, Any, Callable
 
 from mcpclient import Client, ConnectionLost
 from mcpclient.bridging.bridge import Bridge
@@ -19,7 +19,7 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport, deliver_text
 from tests.support.mcp_server import STATELESS, McpServer
 
-__all__ = ["HostSide", "ServerSide", "bridged", "modern"]
+__all__ = ["HostSide", "ServerSide", "bridged", "hosted", "modern"]
 
 PREFIX = "io.modelcontextprotocol/"
 NO_LIMITS = RequestOptions(None, None)
@@ -161,6 +161,26 @@ def modern(params: Mapping[str, Any] | None = None, **capabilities: Any) -> dict
 
 
 @asynccontextmanager
+async def hosted(
+    serve: Callable[[IO[bytes], IO[bytes]], Awaitable[None]],
+) -> AsyncIterator[HostSide]:
+    """A host of a service, which ends with it."""
+    host_reads, bridge_writes = os.pipe()
+    bridge_reads, host_writes = os.pipe()
+    host = HostSide(host_writes, host_reads)
+    streams = os.fdopen(bridge_reads, "rb", 0), os.fdopen(bridge_writes, "wb", 0)
+    serving = asyncio.ensure_future(serve(*streams))
+    try:
+        yield host
+        host.writer.close()
+        await serving
+    finally:
+        host.close()
+        serving.cancel()
+        await asyncio.wait({serving})
+
+
+@asynccontextmanager
 async def bridged(
     server: McpServer | ServerSide,
     judge: Callable[[], None] = lambda: None,
@@ -170,9 +190,6 @@ async def bridged(
 ) -> AsyncIterator[tuple[HostSide, ServerSide]]:
     """A host and a server, and the bridge between them, which ends with the host."""
     side = server if isinstance(server, ServerSide) else ServerSide(server)
-    host_reads, bridge_writes = os.pipe()
-    bridge_reads, host_writes = os.pipe()
-    host = HostSide(host_writes, host_reads)
     bridge = Bridge(
         lambda **others: Client(side, cache=False, **{**options, **others}),
         judge,
@@ -180,14 +197,5 @@ async def bridged(
         limits,
         offers,
     )
-    serving = asyncio.ensure_future(
-        bridge.serve(os.fdopen(bridge_reads, "rb", 0), os.fdopen(bridge_writes, "wb", 0))
-    )
-    try:
+    async with hosted(bridge.serve) as host:
         yield host, side
-        host.writer.close()
-        await serving
-    finally:
-        host.close()
-        serving.cancel()
-        await asyncio.wait({serving})

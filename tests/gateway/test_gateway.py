@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ import pytest
 import mcpclient
 from mcpclient import ConnectFailed, Manager, Reconnect, ServerConfig, UsageError
 from mcpclient.transports.base import Receiver
-from tests.bridging.sides import PREFIX, HostSide, ServerSide, modern
+from tests.bridging.sides import PREFIX, HostSide, ServerSide, hosted, modern
 from tests.net.process_helpers import until
 from tests.support.mcp_server import McpServer
 from tests.support.subprocesses import TOP
@@ -82,23 +82,11 @@ async def gateway(
     **options: Any,
 ) -> AsyncIterator[HostSide]:
     """A host of a gateway in front of these servers."""
-    host_reads, bridge_writes = os.pipe()
-    bridge_reads, host_writes = os.pipe()
-    host = HostSide(host_writes, host_reads)
     options.setdefault("reconnect", Reconnect(delays=[0.1]))
     manager = Manager(servers, cache=False, **options)
-    streams = os.fdopen(bridge_reads, "rb", 0), os.fdopen(bridge_writes, "wb", 0)
-    serving = asyncio.ensure_future(
-        mcpclient.bridge(manager, *streams, expose=expose, wait=wait, read_only=read_only)
-    )
-    try:
+    about: dict[str, Any] = {"expose": expose, "wait": wait, "read_only": read_only}
+    async with hosted(partial(mcpclient.bridge, manager, **about)) as host:
         yield host
-        host.writer.close()
-        await serving
-    finally:
-        host.close()
-        serving.cancel()
-        await asyncio.wait({serving})
 
 
 async def answer_to(host: HostSide, method: str, params: Any = None) -> Any:
