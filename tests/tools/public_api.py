@@ -95,11 +95,16 @@ def _attributes(value: type) -> set[str]:
     own = [base for base in value.__mro__ if f"{base.__module__}.".startswith(f"{_OWN}.")]
     names = {name for base in own for name in (*vars(base), *vars(base).get("__annotations__", ()))}
     kept = {"__aenter__", "__enter__", "__aiter__", "__iter__", "__call__", "__len__"}
+    if value is mcpclient.Server:  # most of its methods serve the manager; its twin has the others
+        names = _attributes(mcpclient.sync.Server)
     return {name for name in names if not name.startswith("_") or name in kept}
 
 
 def _annotation(value: type, attribute: str) -> str:
-    found = (getattr(base, "__annotations__", {}).get(attribute) for base in value.__mro__)
+    found = (
+        getattr(base, "__annotations__", {}).get(attribute)
+        for base in (*value.__mro__, mcpclient.sync.Server)
+    )
     annotation = next((each for each in found if each is not None), "")
     return str(getattr(annotation, "__forward_arg__", annotation))
 
