@@ -2,19 +2,17 @@
 // The consent sheet of a server that needs approval: what would be started, and the decision.
 
 import { get, post } from "./api.js";
-import { announce, el, fill, quiet } from "./dom.js";
+import { announce, buttonRow, el, fill, quiet } from "./dom.js";
 import { mayCall } from "./store.js";
-import { errorBox } from "./tree.js";
+import { attempt } from "./tree.js";
 
 /** The sheet of the chosen server, which says everything that the user would agree to. */
 export function approvalView(name) {
   const place = el("section", { class: "approval", "aria-label": "Approval" });
   const load = async () => {
-    try {
+    await attempt(place, async () => {
       drawSheet(place, name, await get("/api/sheet", { server: name }));
-    } catch (error) {
-      fill(place, errorBox(error));
-    }
+    });
   };
   load();
   return place;
@@ -35,15 +33,13 @@ function drawSheet(place, name, sheet) {
     `${path} (${sha256 ? `sha256 ${sha256.slice(0, 12)}…` : "cannot be read"})`,
   ]);
   const agree = async () => {
-    try {
+    await attempt(says, async () => {
       fill(says, quiet("Connecting…"));
       const answer = await post("/api/approve", { server: name, sha256: sheet.sha256 });
       if (answer.status !== "needs_approval") return;
       // The entry has changed meanwhile: there is another sheet to agree to.
       drawSheet(place, name, await get("/api/sheet", { server: name }));
-    } catch (error) {
-      fill(says, errorBox(error));
-    }
+    });
   };
   const refuse = () => {
     fill(says, quiet("Nothing is started, and nothing is remembered."));
@@ -69,9 +65,7 @@ function drawSheet(place, name, sheet) {
       ]),
     ),
     mayCall()
-      ? el(
-          "div",
-          { class: "buttons" },
+      ? buttonRow(
           el("button", { class: "primary", on: { click: agree } }, "Agree and connect"),
           el("button", { on: { click: refuse } }, "Do not start it"),
         )

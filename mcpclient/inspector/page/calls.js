@@ -4,7 +4,18 @@
 import { get, post } from "./api.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { announce, byId, copyButton, el, fill, first, freshId, quiet } from "./dom.js";
+import {
+  announce,
+  byId,
+  copyButton,
+  el,
+  fill,
+  first,
+  formOf,
+  head,
+  labelled,
+  quiet,
+} from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { outcomeView } from "./results.js";
@@ -193,10 +204,8 @@ export function showCall(name) {
   const outcome = outcomePlace();
   showDetail(
     ["call", name],
-    el(
-      "header",
-      { class: "subject" },
-      el("h2", { dir: "auto" }, cut(call.subject || call.method, 300)),
+    head(
+      call.subject || call.method,
       mayCall() && callButton("Replay", () => runCall(call.method, params, outcome)),
       el("button", { on: { click: () => go("edit", call.method, params) } }, "Edit"),
     ),
@@ -211,18 +220,10 @@ export function showCall(name) {
   followCall(name, outcome);
 }
 
-/** Make a call on Ctrl+Enter. */
-export function submitKeys(event, call) {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-    event.preventDefault();
-    if (mayCall()) call();
-  }
-}
-
 /** A request of any method, with its params as JSON. */
 export function showRawRequest(method, params) {
   const draft = method === undefined ? draftOf("raw") : undefined;
-  const name = el("input", { id: freshId(), value: draft?.method ?? method ?? "ping" });
+  const name = el("input", { value: draft?.method ?? method ?? "ping" });
   const raw = el("textarea", {
     class: "mono growing",
     rows: 6,
@@ -240,29 +241,11 @@ export function showRawRequest(method, params) {
       );
     }
   };
-  const form = el(
-    "form",
-    {
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          call();
-        },
-        keydown: (event) => submitKeys(event, call),
-      },
-    },
-    el("div", { class: "field" }, el("label", { for: name.id }, "Method"), name),
-    raw,
-  );
+  const form = formOf(() => mayCall() && call(), labelled("Method", name), raw);
   keepDraft(form, "raw", () => ({ method: name.value, params: raw.value }));
   showDetail(
     ["raw", ""],
-    el(
-      "header",
-      { class: "subject" },
-      el("h2", {}, "Any request"),
-      mayCall() && callButton("Send", call),
-    ),
+    head("Any request", mayCall() && callButton("Send", call)),
     outcome,
     form,
   );

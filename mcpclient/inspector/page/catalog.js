@@ -14,8 +14,6 @@ import { faultsText } from "./verdict.js";
 import { VirtualList } from "./virtual_list.js";
 import { isWanted, loadWireCalls, showWireCall, wireCalls } from "./wire_calls.js";
 
-const KINDS = ["tools", "resources", "prompts", "calls", "servers"];
-
 const KIND_NAMES = {
   tools: "Tools",
   resources: "Resources",
@@ -23,6 +21,7 @@ const KIND_NAMES = {
   calls: "Calls",
   servers: "Servers",
 };
+const KINDS = Object.keys(KIND_NAMES);
 
 /** @type {{ kind: string, entries: any[], search: string }} */
 const shownNow = { kind: "tools", entries: [], search: "" };

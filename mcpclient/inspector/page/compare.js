@@ -4,10 +4,10 @@
 import { get } from "./api.js";
 import { showDetail } from "./detail.js";
 import { comparedCalls, comparedTools } from "./differences.js";
-import { el, fill, freshId, quiet } from "./dom.js";
+import { el, fill, freshId, head, quiet } from "./dom.js";
 import { known } from "./store.js";
 import { cut, lasted } from "./text.js";
-import { errorBox } from "./tree.js";
+import { attempt } from "./tree.js";
 
 export function showCompare() {
   const names = [...known.servers.keys()];
@@ -25,7 +25,7 @@ export function showCompare() {
   const place = el("div", { class: "comparison" });
   async function compare() {
     fill(place, quiet("Comparing…"));
-    try {
+    await attempt(place, async () => {
       const names = [left.value, right.value];
       const lists = await Promise.all(names.map((server) => get("/api/lists", { server })));
       const calls = await Promise.all(names.map((server) => get("/api/calls", { server })));
@@ -36,13 +36,11 @@ export function showCompare() {
         el("h3", {}, "Calls"),
         callChanges(comparedCalls(calls[0].calls, calls[1].calls)),
       );
-    } catch (error) {
-      fill(place, errorBox(error));
-    }
+    });
   }
   showDetail(
     ["compare", ""],
-    el("header", { class: "subject" }, el("h2", {}, "Compare")),
+    head("Compare"),
     el("div", { class: "choices" }, leftField, rightField),
     place,
   );

@@ -41,6 +41,30 @@ export function fill(element, ...children) {
   return element;
 }
 
+/** Return the head of what is shown: its title, and buttons. */
+export function head(title, ...others) {
+  return el("header", { class: "subject" }, el("h2", { dir: "auto" }, cut(title, 300)), others);
+}
+
+/** Return a form that is sent by its button, by Enter in a line, and by Ctrl+Enter anywhere. */
+export function formOf(send, ...children) {
+  const submit = (event) => (event.preventDefault(), send());
+  const keydown = (event) =>
+    event.key === "Enter" && (event.ctrlKey || event.metaKey) && submit(event);
+  return el("form", { novalidate: true, on: { submit, keydown } }, children);
+}
+
+/** Return buttons in a row. */
+export function buttonRow(...buttons) {
+  return el("div", { class: "buttons" }, buttons);
+}
+
+/** Return a control below its label. */
+export function labelled(label, control) {
+  control.id ||= freshId();
+  return el("div", { class: "field" }, el("label", { for: control.id }, label), control);
+}
+
 /** Return a line about what is shown. */
 export function quiet(...said) {
   return el("p", { class: "quiet" }, said);

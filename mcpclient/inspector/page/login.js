@@ -3,10 +3,10 @@
 
 import { go } from "./events.js";
 import { get, post } from "./api.js";
-import { announce, el, fill, freshId, quiet } from "./dom.js";
+import { announce, buttonRow, el, fill, formOf, labelled, quiet } from "./dom.js";
 import { addressOf, visitLink } from "./questions.js";
 import { known, mayCall } from "./store.js";
-import { errorBox, factList } from "./tree.js";
+import { attempt, factList } from "./tree.js";
 
 // Milliseconds after which a login that is shown is looked at again: it may have been renewed.
 const LOGIN_PAUSE = 15000;
@@ -18,7 +18,7 @@ export function loginView(state) {
   const says = el("div");
   async function show() {
     if (name !== known.chosen) return;
-    try {
+    await attempt(place, async () => {
       const { login, visit, host } = await get("/api/login", { server: name });
       if (!place.contains(document.activeElement))
         fill(
@@ -27,9 +27,7 @@ export function loginView(state) {
           visit && mayCall() && finishForm(name, visit, host, says),
           says,
         );
-    } catch (error) {
-      fill(place, errorBox(error));
-    }
+    });
     setTimeout(() => place.isConnected && show(), LOGIN_PAUSE);
   }
   show();
@@ -46,18 +44,13 @@ function loginFacts(state, login, says) {
     ["Token valid", validText(login.expiresAt)],
   ];
   const end = async () => {
-    try {
+    await attempt(says, async () => {
       await post("/api/logout", { server: known.chosen });
       go("server");
       announce("Logged out");
-    } catch (error) {
-      fill(says, errorBox(error));
-    }
+    });
   };
-  return [
-    factList(rows),
-    mayCall() && el("div", { class: "buttons" }, el("button", { on: { click: end } }, "Log out")),
-  ];
+  return [factList(rows), mayCall() && buttonRow(el("button", { on: { click: end } }, "Log out"))];
 }
 
 function validText(expiresAt) {
@@ -72,28 +65,19 @@ function validText(expiresAt) {
 
 /** A login to finish by hand: an address to visit, and a field for where the browser ended. */
 function finishForm(name, visit, host, says) {
-  const address = el("input", { id: freshId(), autocomplete: "off", spellcheck: "false" });
-  const finish = async (event) => {
-    event.preventDefault();
-    try {
+  const address = el("input", { autocomplete: "off", spellcheck: "false" });
+  const finish = async () => {
+    await attempt(says, async () => {
       await post("/api/login", { server: name, address: address.value.trim() });
       fill(says, quiet("Connecting…"));
-    } catch (error) {
-      fill(says, errorBox(error));
-    }
+    });
   };
-  return el(
-    "form",
-    { on: { submit: finish } },
+  return formOf(
+    finish,
     el("p", {}, "Log in at:"),
     addressOf(visit, host),
-    el("div", { class: "buttons" }, visitLink(visit, "Open the login page")),
-    el(
-      "div",
-      { class: "field" },
-      el("label", { for: address.id }, "Then paste the address that the browser ends at"),
-      address,
-    ),
-    el("div", { class: "buttons" }, el("button", {}, "Finish the login")),
+    buttonRow(visitLink(visit, "Open the login page")),
+    labelled("Then paste the address that the browser ends at", address),
+    buttonRow(el("button", {}, "Finish the login")),
   );
 }

@@ -6,13 +6,24 @@ import { approvalView } from "./approval.js";
 import { callQuietly, showRawRequest } from "./calls.js";
 import { showCompare } from "./compare.js";
 import { prependProblem, showDetail } from "./detail.js";
-import { copyButton, el, fill, freshId, longText, quiet } from "./dom.js";
+import {
+  buttonRow,
+  copyButton,
+  el,
+  fill,
+  formOf,
+  freshId,
+  head,
+  labelled,
+  longText,
+  quiet,
+} from "./dom.js";
 import { exchangesView } from "./http_view.js";
 import { loginView } from "./login.js";
 import { configurationOf } from "./snippets.js";
 import { known, loadLists, mayCall, server, shownName } from "./store.js";
 import { cut, jsonText, textOf } from "./text.js";
-import { errorBox, factList, jsonTree } from "./tree.js";
+import { attempt, errorBox, factList, jsonTree } from "./tree.js";
 
 const STATUS_WORDS = {
   connected: "connected",
@@ -68,12 +79,7 @@ export function showOverview() {
   ].filter(([, value]) => value !== undefined && value !== null && value !== "");
   showDetail(
     ["server", ""],
-    el(
-      "header",
-      { class: "subject" },
-      el("h2", {}, shownName(known.chosen)),
-      el("div", { class: "buttons" }, serverButtons(state)),
-    ),
+    head(shownName(known.chosen), buttonRow(serverButtons(state))),
     el("p", { class: "quiet path", dir: "auto" }, cut(state.target ?? "", 400)),
     state.status === "connected" &&
       el("p", { class: "hints" }, "Choose a tool, a resource or a prompt to call, read or get it."),
@@ -150,44 +156,38 @@ function rootsEditor() {
       .map((line) => line.trim())
       .filter(Boolean)
       .map((uri) => ({ uri }));
-    try {
+    await attempt(says, async () => {
       await post("/api/roots", { server: known.chosen, roots });
       says.textContent = "The server has been notified.";
-    } catch (error) {
-      fill(says, errorBox(error));
-    }
+    });
   };
   return [
     el("h3", {}, "Roots"),
     el("label", { for: text.id, class: "quiet" }, "One file:// URI to a line"),
     text,
-    el("div", { class: "buttons" }, el("button", { on: { click: set } }, "Set")),
+    buttonRow(el("button", { on: { click: set } }, "Set")),
     says,
   ];
 }
 
 function addForm() {
-  const name = el("input", { id: freshId() });
-  const target = el("input", { id: freshId(), placeholder: "https://… or a command" });
+  const name = el("input");
+  const target = el("input", { placeholder: "https://… or a command" });
   const says = el("div");
-  const add = async (event) => {
-    event.preventDefault();
+  const add = async () => {
     fill(says, quiet("Connecting…"));
-    try {
+    await attempt(says, async () => {
       await post("/api/add", { name: name.value.trim(), target: target.value.trim() });
       fill(says);
-    } catch (error) {
-      fill(says, errorBox(error));
-    }
+    });
   };
   return [
     el("h3", {}, "Add a server"),
-    el(
-      "form",
-      { on: { submit: add } },
-      el("div", { class: "field" }, el("label", { for: name.id }, "Name"), name),
-      el("div", { class: "field" }, el("label", { for: target.id }, "URL or command"), target),
-      el("div", { class: "buttons" }, el("button", {}, "Add")),
+    formOf(
+      add,
+      labelled("Name", name),
+      labelled("URL or command", target),
+      buttonRow(el("button", {}, "Add")),
       says,
     ),
   ];

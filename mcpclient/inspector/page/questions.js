@@ -3,7 +3,18 @@
 
 import { post } from "./api.js";
 import { argumentsEditor, problemSummary } from "./arguments.js";
-import { announce, byId, el, fill, focusIn, freshId, longText } from "./dom.js";
+import {
+  announce,
+  buttonRow,
+  byId,
+  el,
+  fill,
+  focusIn,
+  formOf,
+  freshId,
+  labelled,
+  longText,
+} from "./dom.js";
 import { draftOf, forgetDraft, keepDraft } from "./drafts.js";
 import { showView } from "./layout.js";
 import { messageView } from "./results.js";
@@ -126,17 +137,10 @@ function drawQuestion(name, question) {
       "The server asks",
       question.server,
       messageOf(question),
-      el(
-        "form",
-        {
-          novalidate: true,
-          on: {
-            submit: (event) => (event.preventDefault(), accept()),
-            keydown: (event) => event.key === "Enter" && event.ctrlKey && accept(),
-          },
-        },
+      formOf(
+        accept,
         form.element,
-        el("div", { class: "buttons" }, el("button", { class: "primary" }, "Answer"), refusals),
+        buttonRow(el("button", { class: "primary" }, "Answer"), refusals),
       ),
       problem,
     );
@@ -148,9 +152,7 @@ function drawQuestion(name, question) {
       messageOf(question),
       addressOf(question.url, question.host),
       (question.warnings ?? []).map((warning) => el("p", { class: "warning" }, warning)),
-      el(
-        "div",
-        { class: "buttons" },
+      buttonRow(
         visitLink(question.url, "Open it", () => answer({ action: "accept" })),
         refusals,
       ),
@@ -216,16 +218,16 @@ function drawLogin(name, login) {
     name,
     el("p", {}, "The server requires a login. Log in at:"),
     addressOf(login.url, login.host),
-    el("div", { class: "buttons" }, visitLink(login.url, "Open the login page")),
+    buttonRow(visitLink(login.url, "Open the login page")),
   );
 }
 
 function drawSampling(name, question, answer, problem) {
   const request = question.request ?? {};
   const typed = typedFor(name, question)?.text ?? "";
-  const text = el("textarea", { rows: 4, class: "growing", id: freshId(), value: typed });
+  const text = el("textarea", { rows: 4, class: "growing", value: typed });
   keepDraft(text, draftKey(name), () => ({ text: text.value, to: messageText(question) }));
-  const model = el("input", { id: freshId(), value: "human" });
+  const model = el("input", { value: "human" });
   const messages = Array.isArray(request.messages) ? request.messages : [];
   const accept = () =>
     answer({ content: text.value, model: model.value || "human", stopReason: "endTurn" });
@@ -250,24 +252,16 @@ function drawSampling(name, question, answer, problem) {
         .filter(Boolean)
         .join(", "),
     ),
-    el(
-      "form",
-      { on: { submit: (event) => (event.preventDefault(), accept()) } },
-      el("div", { class: "field" }, el("label", { for: text.id }, "Answer"), text),
-      el("div", { class: "field" }, el("label", { for: model.id }, "Name of the model"), model),
-      el(
-        "div",
-        { class: "buttons" },
+    formOf(
+      accept,
+      labelled("Answer", text),
+      labelled("Name of the model", model),
+      buttonRow(
         el("button", { class: "primary" }, "Answer"),
         el("button", { type: "button", on: { click: () => answer(null) } }, "Reject"),
       ),
     ),
-    el(
-      "details",
-      { class: "raw" },
-      el("summary", {}, "The whole request"),
-      jsonTree(request, "Request", 2),
-    ),
+    el("details", {}, el("summary", {}, "The whole request"), jsonTree(request, "Request", 2)),
     problem,
   );
 }

@@ -58,7 +58,7 @@ export function templateRequest(entry, draft) {
   const names = [
     ...new Set(
       [...entry.key.slice(0, 4000).matchAll(/\{[+#./;?&]?([^}]+)\}/g)].flatMap((found) =>
-        found[1].split(",").map((name) => name.replace(/[*:].*$/, "").trim()),
+        variablesIn(found[1]),
       ),
     ),
   ];
@@ -83,6 +83,10 @@ export function templateRequest(entry, draft) {
   };
 }
 
+function variablesIn(list) {
+  return list.split(",").map((name) => name.replace(/[*:].*$/, "").trim());
+}
+
 /** Expand a URI template as far as the page needs it: values percent-encoded, lists not split. */
 function expandTemplate(template, values) {
   const operators = {
@@ -98,9 +102,7 @@ function expandTemplate(template, values) {
   return template.replace(/\{([+#./;?&]?)([^}]+)\}/g, (_, operator, list) => {
     const [first, between, named] = operators[operator];
     const encode = "+#".includes(operator) && operator ? encodeURI : encodeURIComponent;
-    const parts = list
-      .split(",")
-      .map((name) => name.replace(/[*:].*$/, "").trim())
+    const parts = variablesIn(list)
       .filter((name) => Object.hasOwn(values, name))
       .map((name) => (named ? `${name}=${encode(values[name])}` : encode(values[name])));
     return parts.length ? first + parts.join(between) : "";

@@ -2,7 +2,7 @@
 // The result of a call: its content for people, and all of it as a tree.
 
 import { go } from "./events.js";
-import { copyButton, el, fill, longText, quiet } from "./dom.js";
+import { buttonRow, copyButton, el, fill, longText, quiet } from "./dom.js";
 import { cut, indented, jsonText, sized, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
@@ -51,7 +51,7 @@ export function outcomeView(outcome) {
   whole.addEventListener("toggle", show);
   show();
   const copy = copyButton("Copy result", () => jsonText(result, 2), "small");
-  return el("div", { class: "outcome" }, parts, whole, el("div", { class: "buttons" }, copy));
+  return el("div", { class: "outcome" }, parts, whole, buttonRow(copy));
 }
 
 /** Whether a content block is the text of the structured content. */

@@ -2,10 +2,10 @@
 // The middle pane: one tool, resource or prompt with its form.
 
 import { problemSummary } from "./arguments.js";
-import { callButton, outcomePlace, runCall, showLatestCall, submitKeys } from "./calls.js";
+import { callButton, outcomePlace, runCall, showLatestCall } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { isShowing, showDetail } from "./detail.js";
-import { calm, copyButton, el, fill, focusIn, freshId, longText } from "./dom.js";
+import { calm, copyButton, el, fill, focusIn, formOf, freshId, head, longText } from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
 import { promptRequest, resourceRequest, templateRequest, toolRequest } from "./requests.js";
 import { known, mayCall } from "./store.js";
@@ -24,7 +24,7 @@ export function showOffer(entry, draft) {
     const text = `This cannot be drawn: ${factsOf(error).text}`;
     showDetail(
       place,
-      el("header", { class: "subject" }, el("h2", { dir: "auto" }, cut(entry.title, 300))),
+      head(entry.title),
       errorBox({ type: "Not shown", text }),
       jsonTree(entry.entry, "Definition", 2),
     );
@@ -72,23 +72,9 @@ function drawOffer(entry, draft) {
       ? [callButton(request.verb, () => call()), ...(request.more?.(outcome) ?? [])]
       : [];
   if (buttons.length) fill(options, optionsOf(request, given?.timeout));
-  const form = el(
-    "form",
-    {
-      novalidate: true,
-      on: {
-        submit: (event) => {
-          event.preventDefault();
-          if (buttons.length) call();
-        },
-        keydown: (event) => submitKeys(event, call),
-        input: () => (outcome.classList.add("stale"), again()),
-      },
-    },
-    lacking,
-    request.element,
-    options,
-  );
+  const send = () => buttons.length && call();
+  const form = formOf(send, lacking, request.element, options);
+  form.addEventListener("input", () => (outcome.classList.add("stale"), again()));
   keepDraft(form, key, () => ({ ...request.draft(), timeout: request.timeout?.value }));
   showDetail([entry.kind, entry.key], offerParts(entry, request, buttons, outcome, form));
   showLatestCall(request.method, entry.key, outcome);
@@ -98,12 +84,7 @@ function drawOffer(entry, draft) {
 function offerParts(entry, request, buttons, outcome, form) {
   const { title } = entry.entry;
   return [
-    el(
-      "header",
-      { class: "subject" },
-      el("h2", { dir: "auto" }, cut(entry.title, 300)),
-      ...buttons,
-    ),
+    head(entry.title, ...buttons),
     title &&
       title !== entry.title &&
       el("p", { class: "subtitle", dir: "auto" }, cut(textOf(title), 300)),
@@ -121,7 +102,7 @@ function offerParts(entry, request, buttons, outcome, form) {
     ),
     el(
       "details",
-      { class: "raw" },
+      {},
       el("summary", {}, "As the server describes it"),
       jsonTree(entry.entry, "Definition", 1),
       copyButton("Copy definition", () => jsonText(entry.entry, 2), "small"),

@@ -1,7 +1,7 @@
 // @ts-check
 // A JSON value as a tree. Only open nodes are drawn; long lists and strings open bit by bit.
 
-import { el, freshId, longText } from "./dom.js";
+import { el, fill, freshId, longText } from "./dom.js";
 import { cut, factsOf, jsonText, textOf } from "./text.js";
 
 const CHILDREN_AT_ONCE = 100;
@@ -227,6 +227,15 @@ export function errorBox(/** @type {any} */ failure) {
     error.hint && el("p", { class: "hint", dir: "auto" }, error.hint),
     error.data !== undefined && error.data !== null && jsonTree(error.data, "data"),
   );
+}
+
+/** Do something whose failure is shown in a place. */
+export async function attempt(place, work) {
+  try {
+    await work();
+  } catch (error) {
+    fill(place, errorBox(error));
+  }
 }
 
 /** Return names and values as a list of facts. */

@@ -12,7 +12,7 @@ import { cut, lasted, timeOfDay } from "./text.js";
 import { buildTimeline, refreshTimeline, resetTimeline } from "./timeline.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
-import { faultsText, legend } from "./verdict.js";
+import { countedFaults, faultsText, legend } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
@@ -233,7 +233,7 @@ export function refreshWire() {
   const faults = byId("faults");
   const count = wire.counts.fault ?? 0;
   faults.hidden = !count;
-  faults.textContent = count === 1 ? "1 violation" : `${count.toLocaleString()} violations`;
+  faults.textContent = countedFaults(count);
   refreshMethods(wire);
   refreshNote(wire);
   if (isFiltered()) findMore();

@@ -6,10 +6,10 @@ import { get } from "./api.js";
 import { callButton, replay } from "./calls.js";
 import { copyButtons } from "./copying.js";
 import { showDetail } from "./detail.js";
-import { el, quiet } from "./dom.js";
+import { el, head, quiet } from "./dom.js";
 import { changed, go } from "./events.js";
 import { known, mayCall } from "./store.js";
-import { cut, lasted, textOf } from "./text.js";
+import { lasted, textOf } from "./text.js";
 import { jsonTree } from "./tree.js";
 import { countedFaults, faultList } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
@@ -53,10 +53,8 @@ export function showWireCall(index, { number, method, params, outcome, seconds }
   const subjectName = textOf(others.name ?? others.uri);
   showDetail(
     ["wirecall", String(index)],
-    el(
-      "header",
-      { class: "subject" },
-      el("h2", { dir: "auto" }, cut(subjectName || method, 300)),
+    head(
+      subjectName || method,
       mayCall() && callButton("Replay", () => replay(method, others)),
       mayCall() && el("button", { on: { click: () => go("edit", method, others) } }, "Edit"),
     ),
