@@ -13,7 +13,7 @@ from ..version import __version__
 from .encoding import encode
 from .journal import Row
 from .recorded import recorded_lists
-from .servers import Room, Watch, faults_of
+from .servers import Room, Watch
 from .template import template
 
 _CODE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
@@ -60,10 +60,10 @@ def _policy(document: str) -> str:
 
 async def _session(watch: Watch) -> dict[str, Any]:
     journal, calls = watch.journal, watch.calls()
+    lists = recorded_lists(calls)
+    faults = await watch.faults(lists)  # first, as it adds faults to the rows
     numbers = range(journal.first, journal.next)
     lines = [_finite((journal.line(number) or "").rstrip("\n")) for number in numbers]
-    lists = recorded_lists(calls)
-    faults = await faults_of(lists, journal.revision)
     return {
         "wire": {
             **{"first": journal.first, "next": journal.next, "counts": journal.counts},

@@ -280,16 +280,19 @@ class Watch:
             self._lists = now, await fetch_lists(client, fresh=fresh)
         return self._lists[1]
 
-    async def faults(self) -> dict[str, list[tuple[int, Fault]]]:
-        """Return the faults of the lists' entries, by list, each with the index of its entry."""
-        lists, revision = await self.lists(fresh=False), self.journal.revision
-        found = await faults_of(lists, revision)
-        of_schemas = [
-            each._replace(text=f"result.tools[{index}].{each.text}")
-            for index, each in found["tools"]
-            if each.code == "tool-schema"
-        ]
-        self.journal.add_faults("tools/list", of_schemas)
+    async def faults(self, lists: Lists | None = None) -> dict[str, list[tuple[int, Fault]]]:
+        """Return the faults of the lists' entries, by list, each with the index of its entry.
+
+        ``lists``: as they were recorded; by default those that `lists` returns.
+        """
+        lists, revision = lists or await self.lists(fresh=False), self.journal.revision
+        schemas = [each async for each in schema_faults(lists["tools"], revision)]
+        self.journal.add_faults(
+            "tools/list",
+            [each._replace(text=f"result.tools[{at}].{each.text}") for at, each in schemas],
+        )
+        found = {name: entry_faults(key, lists[name], revision) for _, name, _, key in LISTS}
+        found["tools"] = sorted([*found["tools"], *schemas], key=lambda each: each[0])
         return found
 
     def calls(self) -> list[dict[str, Any]]:
@@ -299,14 +302,6 @@ class Watch:
             found = [described_call(span, journal.line) for span in journal.spans.in_order()]
             self._calls = journal.spans.version, found
         return self._calls[1]
-
-
-async def faults_of(lists: Lists, revision: str) -> dict[str, list[tuple[int, Fault]]]:
-    """Return the faults of lists' entries, by list, each with the index of its entry."""
-    found = {name: entry_faults(key, lists[name], revision) for _, name, _, key in LISTS}
-    schemas = [each async for each in schema_faults(lists["tools"], revision)]
-    found["tools"] = sorted([*found["tools"], *schemas], key=lambda each: each[0])
-    return found
 
 
 # Seconds between the last page's end and the end of recording: a reload takes less.

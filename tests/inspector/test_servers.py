@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import mcpclient
 from mcpclient import Client, ConnectFailed, Manager, Recording, UsageError
 from mcpclient.client.requests import connection_of
 from mcpclient.inspector.board import Board, PageRequest, Questions
+from mcpclient.inspector.journal import Row
+from mcpclient.inspector.report import report
 from mcpclient.inspector.servers import (
     ClientSource,
     ManagerSource,
@@ -21,6 +24,7 @@ from mcpclient.inspector.servers import (
     Watch,
 )
 from mcpclient.transports.inprocess import InProcessTransport
+from tests.inspector.recorded import recording
 from tests.inspector.scenes import until
 from tests.inspector.showcase import Showcase
 from tests.support.virtual_time import run
@@ -178,6 +182,18 @@ async def test_a_recording_is_shown_as_it_is(tmp_path: Path) -> None:
     assert lists == await watch.lists(fresh=True)
     assert len(lists["tools"]) == 16
     assert [call["method"] for call in watch.calls()] == ["initialize", "tools/list"]
+
+
+async def test_a_saved_page_shows_the_faults_of_the_live_one(tmp_path: Path) -> None:
+    """F-SHOW-24, F-SHOW-26: also those in the schemas of tools, which are looked at later."""
+    tool = {"name": "a", "inputSchema": {"type": "object", "properties": {"a": {"type": 7}}}}
+    source = Source([recording(tmp_path / "s.jsonl", ("tools/list", {}, {"tools": [tool]}))])
+    document = await report(Room(source, Questions(Board())))
+    _, _, rest = document.partition('id="saved">')
+    (saved,) = json.loads(rest[: rest.index("</script>")])["servers"].values()
+    (fault,) = saved["rows"][-1][Row._fields.index("faults")]
+    assert fault[0] == "tool-schema"
+    assert saved["wire"]["counts"]["fault"] == 1
 
 
 # A room

@@ -13,7 +13,7 @@ import {
   first,
   formOf,
   head,
-  labelled,
+  withLabel,
   quiet,
 } from "./dom.js";
 import { draftOf, keepDraft } from "./drafts.js";
@@ -241,7 +241,7 @@ export function showRawRequest(method, params) {
       );
     }
   };
-  const form = formOf(() => mayCall() && call(), labelled("Method", name), raw);
+  const form = formOf(() => mayCall() && call(), withLabel("Method", name), raw);
   keepDraft(form, "raw", () => ({ method: name.value, params: raw.value }));
   showDetail(
     ["raw", ""],

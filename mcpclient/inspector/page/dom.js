@@ -60,7 +60,7 @@ export function buttonRow(...buttons) {
 }
 
 /** Return a control below its label. */
-export function labelled(label, control) {
+export function withLabel(label, control) {
   control.id ||= freshId();
   return el("div", { class: "field" }, el("label", { for: control.id }, label), control);
 }

@@ -3,7 +3,7 @@
 
 import { go } from "./events.js";
 import { get, post } from "./api.js";
-import { announce, buttonRow, el, fill, formOf, labelled, quiet } from "./dom.js";
+import { announce, buttonRow, el, fill, formOf, withLabel, quiet } from "./dom.js";
 import { addressOf, visitLink } from "./questions.js";
 import { known, mayCall } from "./store.js";
 import { attempt, factList } from "./tree.js";
@@ -77,7 +77,7 @@ function finishForm(name, visit, host, says) {
     el("p", {}, "Log in at:"),
     addressOf(visit, host),
     buttonRow(visitLink(visit, "Open the login page")),
-    labelled("Then paste the address that the browser ends at", address),
+    withLabel("Then paste the address that the browser ends at", address),
     buttonRow(el("button", {}, "Finish the login")),
   );
 }

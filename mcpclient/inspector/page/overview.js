@@ -14,7 +14,7 @@ import {
   formOf,
   freshId,
   head,
-  labelled,
+  withLabel,
   longText,
   quiet,
 } from "./dom.js";
@@ -185,8 +185,8 @@ function addForm() {
     el("h3", {}, "Add a server"),
     formOf(
       add,
-      labelled("Name", name),
-      labelled("URL or command", target),
+      withLabel("Name", name),
+      withLabel("URL or command", target),
       buttonRow(el("button", {}, "Add")),
       says,
     ),

@@ -12,7 +12,7 @@ import {
   focusIn,
   formOf,
   freshId,
-  labelled,
+  withLabel,
   longText,
 } from "./dom.js";
 import { draftOf, forgetDraft, keepDraft } from "./drafts.js";
@@ -254,8 +254,8 @@ function drawSampling(name, question, answer, problem) {
     ),
     formOf(
       accept,
-      labelled("Answer", text),
-      labelled("Name of the model", model),
+      withLabel("Answer", text),
+      withLabel("Name of the model", model),
       buttonRow(
         el("button", { class: "primary" }, "Answer"),
         el("button", { type: "button", on: { click: () => answer(null) } }, "Reject"),
