@@ -19,9 +19,10 @@ from ..framing.invisible import with_visible_texts, without_invisible
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
+from ..net.futures import in_slices
 from ..protocol.json_schema import without_defaulted
 from ..protocol.schema import compile_schema
-from ..protocol.tool_search import search_tools
+from ..protocol.tool_search import ToolIndex
 from ..suggestions import there_is_no
 from .changes import SERVERS
 
@@ -122,7 +123,7 @@ class MetaTools:
         if name == "find" and self._box is not None:
             return await self._run("search_tools", arguments)
         if name == "find":
-            return self._find(arguments)
+            return await self._find(arguments)
         known = [each["name"] for each in self.definitions()]
         return refusal(there_is_no("tool", str(name), known)).raw
 
@@ -144,12 +145,14 @@ class MetaTools:
             return True
         return "the gateway does not offer it"
 
-    def _find(self, arguments: Params) -> Params:
+    async def _find(self, arguments: Params) -> Params:
         query, limit = arguments.get("query"), arguments.get("limit")
         if not isinstance(query, str):
             return refusal("Give a query: some words about the task of the tool.").raw
         most = min(limit, _MAX_FOUND) if isinstance(limit, int) and limit > 0 else _FOUND
-        found = search_tools(query, self._gateway.offered(), limit=most)
+        offered, index = self._gateway.offered(), ToolIndex()
+        await in_slices(map(index.add, offered))
+        found = [offered[place] for place in index.search(query, most)]
         lines = [
             json.dumps(
                 {
