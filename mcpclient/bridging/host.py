@@ -205,6 +205,11 @@ class HostService(Peer):
         if method == "subscriptions/listen":
             self._lasting.add(request_id)
 
+    def finished(self, request_id: RequestId) -> None:
+        """Forget a request, whose id may be used again."""
+        super().finished(request_id)
+        self._lasting.discard(request_id)
+
     def notification(self, method: str, params: Params | None) -> None:
         """Handle a notification of the host."""
         if method == "notifications/initialized":

@@ -247,13 +247,15 @@ class Peer(abc.ABC):
                 self.finished(request_id)
 
     def finished(self, request_id: RequestId) -> None:
-        """Forget a request that has its response."""
+        """Forget a request that has its response, or gets none."""
         self.running.pop(request_id, None)
 
     def cancel(self, request_id: object, reason: CancelReason) -> None:
         """Cancel a request of the peer, which then gets no response."""
         if isinstance(request_id, (int, str)) and request_id in self.running:
-            self.running.pop(request_id).cancel(reason)
+            entry = self.running[request_id]
+            self.finished(request_id)
+            entry.cancel(reason)
 
     def cancel_all(self, reason: str) -> None:
         """Cancel all requests of the peer."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -387,3 +388,20 @@ async def test_only_what_reads_is_asked_again_across_the_eras() -> None:
         assert answers["prompts/get"]["result"]["messages"] == []
         assert len(server.messages("tools/call")) == 1
         assert len(server.messages("prompts/get")) == 2
+
+
+async def test_the_id_of_a_subscription_may_be_used_again() -> None:
+    """F-BRIDGE-5: by a call, whose answer a host that has closed its end still gets."""
+    server = StatelessServer()
+    server.answers["slow"] = lambda params: None
+    async with bridged(server) as (host, side):
+        lists = {"notifications": {"toolsListChanged": True}}
+        host.write({"id": "a", "method": "subscriptions/listen", "params": modern(lists)})
+        assert (await host.message())["method"].endswith("/acknowledged")
+        host.write({"method": "notifications/cancelled", "params": {"requestId": "a"}})
+        host.write({"id": "a", "method": "slow", "params": modern()})
+        asked = await side.came('"slow"')
+        host.writer.close()
+        await asyncio.sleep(3)
+        side.say(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": {"x": 1}}))
+        assert (await host.message())["result"] == {"x": 1}
