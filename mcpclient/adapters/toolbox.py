@@ -25,7 +25,7 @@ from ..client.connection.option_kinds import (
     object_of,
 )
 from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_called, surrounded
-from ..client.requests import Requests
+from ..client.tool_calls import ToolCalls
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
 from ..net.futures import TaskLocks, in_slices
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _logger = logger_for("mcpclient.adapters")
 
-_CALL_OPTIONS = sorted({*(Requests.call_tool.__kwdefaults__ or {})} - {"returns"})
+_CALL_OPTIONS = sorted({*(ToolCalls.call_tool.__kwdefaults__ or {})} - {"returns"})
 # Above this number of names, those of removed tools are forgotten.
 _MOST_REMEMBERED = 20_000
 

@@ -17,6 +17,7 @@ from ..protocol.types import (
 )
 from .listed_tools import checked_arguments
 from .requests import Requests
+from .tool_calls import ToolCalls
 
 if TYPE_CHECKING:
     from ..formats.uri_template import TemplateValue
@@ -117,7 +118,7 @@ class Subscription:
             pass
 
 
-class Contents(Requests):
+class Contents(ToolCalls):
     """Resources, prompts, completions and skills. Nothing is fetched before it is asked for.
 
     A skill is untrusted input for a model: a digest that fits only shows that this server does not

@@ -1,4 +1,4 @@
-"""Requests by name, and the calls of tools: the base of what a client offers.
+"""Requests by name: the base of what a client offers.
 
 An ordinary call passes from here to `connection.call_recovery`, which makes it succeed where one
 request is not enough, and on to `connection.session`, which sends the request and waits.
@@ -7,26 +7,23 @@ request is not enough, and on to `connection.session`, which sends the request a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from ..errors import CallRefused, CallTimeout, McpError, ToolError, UsageError
+from ..errors import CallRefused, CallTimeout, UsageError
 from ..framing.logs import logger_for
-from ..net.futures import gather_outcomes
-from ..protocol.negotiation import MAKING, declares
-from ..protocol.types import CallToolResult, Progress, Tool
+from ..protocol.types import CallToolResult, Progress
 from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection, all_pages
 from .connection.limits import DEFAULT, RequestOptions, Seconds
-from .listed_tools import ListedTools, checked_arguments, learn_headers
+from .listed_tools import ListedTools, checked_arguments
 
 if TYPE_CHECKING:
-    from ..typing_compat import Unpack
     from .client_keeper import ClientKeeper
     from .connection.cache import ClientCache
-    from .connection.client_options import CallOptions, QueryOptions, ResultT
+    from .connection.client_options import QueryOptions
     from .contents import Subscription
     from .events.around import Around, Call, Proceed
     from .tasks import TaskCalls
@@ -45,14 +42,8 @@ SUBJECTS = {
 
 T = TypeVar("T")
 
-# The options of calls that share a write. Any other, also an unknown one, is for `call_tool`.
-_SHARED = frozenset({"timeout", "max_timeout", "headers", "meta", "raise_on_error", "trace"})
-
 ProgressHandler = Callable[[Progress], Any]
 """Takes one `Progress`; plain or async."""
-
-ToolOutcome = Union[CallToolResult, McpError]
-"""The outcome of one of several calls: its result, or the exception it would raise by itself."""
 
 
 class Requests:
@@ -61,7 +52,9 @@ class Requests:
     Everything may be called in any event loop, and runs in the connection's.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(
+        self, connection: Connection, refresh_tools: Callable[[], Awaitable[object]]
+    ) -> None:
         options = connection.options
         self._connection = connection
         self._listed = ListedTools(options.validate, options.schema_limits)
@@ -81,7 +74,7 @@ class Requests:
                 from .connection.cache import ClientCache
 
                 cached = ClientCache(connection)
-        self._caller = CallRecovery(connection, partial(self.list_tools, fresh=True), cached)
+        self._caller = CallRecovery(connection, refresh_tools, cached)
         make_keeper = options.wiring.keeper
         if options.reconnect is not None and make_keeper is None:
             from .client_keeper import ClientKeeper
@@ -155,197 +148,7 @@ class Requests:
             return self._caller.call(method, params, limits)
         return self._in_owner_loop(self._caller.call, method, params, limits)
 
-    # Tools
-
-    @property
-    def tools_are_stale(self) -> bool:
-        """Whether the server may have other tools than the last `list_tools` returned.
-
-        True before the first, and after the server has said that its tools have changed.
-        """
-        return self._listed.are_stale
-
-    async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
-        """Return the tools of all pages. For the options see `request`, which it calls.
-
-        Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
-        with a warning, as the specification demands.
-        """
-        return self._learn_tools(await self._list("tools/list", "tools", options))
-
-    def _learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
-        """Remember the tools of all pages; return those that may be called."""
-        era = self._connection.era
-        has_headers = self._connection.session.transport.carries_headers
-        mirrored = era.header_parameters if era is not None and has_headers else None
-        if mirrored is not None:
-            # Of two tools with one name the first counts, as everywhere, so it is learned last.
-            tools = [tool for tool in tools[::-1] if learn_headers(mirrored, tool)][::-1]
-        listed = [Tool(tool) for tool in tools]
-        counting = list({tool.name: tool for tool in listed[::-1]}.values())
-        self._listed.learn(counting)
-        recorder = self._connection.options.network.recorder
-        if recorder is not None and self._listed.secret_schemas:
-            recorder.learn_schemas(self._listed.secret_schemas)
-        return listed
-
-    async def call_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None = None,
-        *,
-        timeout: Seconds = DEFAULT,
-        max_timeout: Seconds = DEFAULT,
-        on_progress: ProgressHandler | None = None,
-        meta: Mapping[str, Any] | None = None,
-        headers: Mapping[str, str] | None = None,
-        raise_on_error: bool = False,
-        trace: Any = None,
-        around: Sequence[Around] = (),
-        returns: type[ResultT] | None = None,
-    ) -> ResultT:
-        """Call a tool with exactly one request, or as a task where it can only be called so.
-
-        For the options see `CallOptions`.
-
-        When the tool itself fails, the result has ``is_error``; with ``raise_on_error`` a
-        `ToolError` is raised instead. Also raises what `request` does. Structured content is
-        checked as the client's ``validate`` says, if the tool was listed before.
-
-        ``returns``: a dataclass, a TypedDict or another type, to which the data of the result is
-        converted; ``mcpclient help models`` lists the types. Then a failed tool raises `ToolError`,
-        and data that does not fit `ResultMismatch`, which names the field.
-        """
-        if name in self._listed.secret_schemas:
-            secret = self._listed.conceal(name, arguments)
-            if secret is not None:
-                arguments = None
-                asked: Any = {"timeout": timeout, "max_timeout": max_timeout, "meta": meta}
-                asked.update(on_progress=on_progress, headers=headers, trace=trace, around=around)
-                asked.update(raise_on_error=raise_on_error, returns=returns)
-                return await secret.guarded(self.call_tool(name, secret, **asked))
-        arguments = checked_arguments(arguments)
-        if around or self._is_wrapped:
-
-            async def make(call: Call) -> CallToolResult:
-                limits = self._limits(
-                    "tools/call", timeout, max_timeout, headers=call.headers, tool=call.name
-                )
-                raw = await self._request_tool(
-                    call.name, call.arguments, limits, on_progress, call.meta
-                )
-                return await self._listed.checked(call.name, raw, self._caller.refresh_tools)
-
-            functions = (*around, *self._around)
-            result = await self._call_through(
-                functions, make, name, arguments, meta, headers, trace
-            )
-        else:
-            limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
-            raw = await self._request_tool(name, arguments, limits, on_progress, meta)
-            result = await self._listed.checked(name, raw, self._caller.refresh_tools)
-        if raise_on_error and result.is_error:
-            raise ToolError(name, result)
-        if returns is not None:
-            from .typed_results import typed_result
-
-            typed: ResultT = typed_result(name, result, returns)
-            return typed
-        return result  # type: ignore[return-value]  # the default of `ResultT`
-
-    async def call_tools(
-        self,
-        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
-        **options: Unpack[CallOptions],
-    ) -> list[ToolOutcome]:
-        """Call several tools at the same time, and return their outcomes in the same order.
-
-        ``calls``: the name and the arguments of each. ``options``: see `call_tool`, and
-        hold for each call by itself. A call that fails does not end the others: the `McpError`
-        that `call_tool` would raise stands in its place. Cancelling cancels all of them.
-
-        It costs less than as many tasks with `call_tool`: without hooks and progress, the calls
-        share one task, and one write where the transport has one connection.
-        """
-        conceal = self._listed.conceal
-        asked = [
-            (name, conceal(name, arguments) or checked_arguments(arguments))
-            for name, arguments in calls
-        ]
-        calls = ()
-        if not self._can_share(asked, options):
-            return await gather_outcomes(
-                self.call_tool(name, arguments, **options) for name, arguments in asked
-            )
-        limits = self._limits(
-            "tools/call",
-            options.get("timeout", DEFAULT),
-            options.get("max_timeout", DEFAULT),
-            headers=options.get("headers"),
-        )
-        meta = options.get("meta")
-        params: list[dict[str, Any]] = [{"name": name, "arguments": each} for name, each in asked]
-        if meta:
-            params = [with_meta(each, meta) for each in params]
-        answers = await self._in_owner_loop(
-            self._caller.call_together, "tools/call", params, limits
-        )
-        strict = options.get("raise_on_error", False)
-        outcomes: list[ToolOutcome] = []
-        for (name, _), raw in zip(asked, answers):
-            if isinstance(raw, McpError):
-                outcomes.append(raw)
-                continue
-            try:
-                result = await self._listed.checked(name, raw, self._caller.refresh_tools)
-                outcomes.append(ToolError(name, result) if strict and result.is_error else result)
-            except McpError as error:  # it does not fit its schema
-                outcomes.append(error)
-        return outcomes
-
-    def _can_share(self, asked: Iterable[tuple[str, Any]], options: CallOptions) -> bool:
-        """Whether calls need nothing but a request each."""
-        special = self._is_wrapped or self._connection.caps is not None
-        if special or not _SHARED.issuperset(options):
-            return False
-        if self._connection.options.tasks or not self._shares_batches:
-            return False
-        apart = self._listed.only_tasks | self._listed.secret_schemas.keys()
-        return apart.isdisjoint(name for name, _ in asked)
-
-    def _request_tool(
-        self,
-        name: str,
-        arguments: Mapping[str, Any] | None,
-        limits: RequestOptions,
-        on_progress: ProgressHandler | None,
-        meta: Mapping[str, Any] | None,
-        /,
-    ) -> Coroutine[Any, Any, dict[str, Any]]:
-        params: dict[str, Any] = {"name": name, "arguments": arguments or {}}
-        if name in self._listed.only_tasks and self._server_makes_tasks():
-            meta, on_progress = self._tasks.ask(params, meta, on_progress)
-        if on_progress is not None:
-            limits = limits._replace(on_progress=_progress_params(on_progress))
-        if meta:
-            params = with_meta(params, meta)
-        if "task" in params or self._connection.options.tasks:
-            result_of = self._tasks.result_of
-            if self._keeper is None:
-                return self._in_owner_loop(result_of, params, limits)
-
-            def work(method: str, params: Any, rest: RequestOptions) -> Any:
-                return result_of(params, rest)
-
-            return self._in_owner_loop(self._keeper.send, work, "tools/call", params, limits)
-        return self._request("tools/call", params, limits)
-
-    def _server_makes_tasks(self) -> bool:
-        """Whether a call can ask to become a task, as tools may require."""
-        connection = self._connection
-        return not connection.is_stateless and declares(connection.capabilities, *MAKING)
-
-    # Shared by requests and tool calls
+    # What stands around them
 
     async def _request_through(
         self,
@@ -445,7 +248,7 @@ class Requests:
         limits = self._connection.options.timeouts.for_call(method, timeout, max_timeout)
         if on_progress is None and not headers and not fresh:
             return limits
-        relay = _progress_params(on_progress) if on_progress is not None else None
+        relay = progress_params(on_progress) if on_progress is not None else None
         return limits._replace(headers=headers or {}, on_progress=relay, fresh=fresh)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
@@ -492,7 +295,8 @@ def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict
     return {**(params or {}), "_meta": dict(meta)}
 
 
-def _progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+def progress_params(handler: ProgressHandler) -> Callable[[Mapping[str, Any]], Any]:
+    """Return a function of params that gives them to a handler of progress."""
     return lambda params: handler(Progress(params))
 
 

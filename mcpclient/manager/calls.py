@@ -23,7 +23,7 @@ from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.client_options import CallOptions, QueryOptions, ResultT
-    from ..client.requests import ToolOutcome
+    from ..client.tool_calls import ToolOutcome
     from ..typing_compat import Unpack
 
 T = TypeVar("T")

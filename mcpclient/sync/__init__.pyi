@@ -7,6 +7,8 @@ import os
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Callable, Literal
 
+from typing_extensions import Unpack
+
 from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.model_api import Provider
@@ -25,7 +27,8 @@ from ..client.connection.reconnection import Status
 from ..client.connection.targets import Target
 from ..client.contents import Reference
 from ..client.events.around import Around, Call
-from ..client.requests import ProgressHandler, ToolOutcome
+from ..client.requests import ProgressHandler
+from ..client.tool_calls import ToolOutcome
 from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
 from ..entries.fields import Naming
@@ -56,7 +59,6 @@ from ..protocol.types import (
     Tool,
 )
 from ..sync.handlers import BlockingAround
-from ..typing_compat import Unpack
 
 __all__: list[str]
 
@@ -222,12 +224,12 @@ class Client(_Shared):
     ) -> Subscription: ...
     def subscribe_resource(self, uri: str) -> None: ...
     def unsubscribe_resource(self, uri: str) -> None: ...
-    def request(
-        self, method: str, params: Mapping[str, Any] | None = None, **options: Unpack[_QueryOptions]
-    ) -> dict[str, Any]: ...
     @property
     def tools_are_stale(self) -> bool: ...
     def list_tools(self, **options: Unpack[_QueryOptions]) -> list[Tool]: ...
+    def request(
+        self, method: str, params: Mapping[str, Any] | None = None, **options: Unpack[_QueryOptions]
+    ) -> dict[str, Any]: ...
     def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None: ...
 
 class EventStream:
