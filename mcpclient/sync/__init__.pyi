@@ -7,8 +7,6 @@ import os
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Callable, Literal
 
-from typing_extensions import Unpack
-
 from ..adapters.agent_tools import AgentOutcome
 from ..adapters.definitions import ToolDefinitions
 from ..adapters.model_api import Provider
@@ -59,6 +57,7 @@ from ..protocol.types import (
     Tool,
 )
 from ..sync.handlers import BlockingAround
+from ..typing_compat import Unpack
 
 __all__: list[str]
 

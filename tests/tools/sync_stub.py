@@ -22,7 +22,7 @@ from types import ModuleType
 from typing import Any, Union
 
 import mcpclient
-from mcpclient import sync, typing_compat
+from mcpclient import sync
 from mcpclient.client.connection import client_options
 from mcpclient.sync import handlers
 from mcpclient.sync.client import Blocking, Owned
@@ -174,9 +174,9 @@ class Stub:
             return
         if name in AROUND.split(" | "):
             module = handlers
-        elif name == "Unpack":  # written by `with_options`, whatever its module imports
-            module = typing_compat
         origin, original = imports_of(module).get(name, (module.__name__, name))
+        if name == "Unpack":  # `with_options` writes it, whatever its module imports
+            origin = f"{PACKAGE}.typing_compat"
         if not original:
             self.modules.add(origin)
             return
