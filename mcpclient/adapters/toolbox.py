@@ -334,7 +334,9 @@ class Toolbox:
             places.insert(place, self._places[tool.name])
             shown.insert(place, tool)
         written = (yield from self._define(shown, offer)) if always else offer.everything
-        offer.known.bindings.update({**offer.everything.bindings, **written.bindings})
+        for made in (offer.everything, written) if always else (written,):
+            yield
+            offer.known.bindings.update(made.bindings)
         for name, binding in [*offer.known.bindings.items()] if refused else ():
             yield
             if binding.tool.name in refused:
