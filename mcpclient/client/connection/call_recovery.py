@@ -209,6 +209,7 @@ class CallRecovery:
             if refused is not None:
                 return refused
         cache = self._cache
+        known: dict[str, Any] | None
         keep: Callable[[Mapping[str, Any]], None] | None = None
         if cache is not None and method in cache.methods:
             known, keep = cache.lookup(method, params, options)
