@@ -28,8 +28,6 @@ APART = {
     "tests/tools/test_capture.py:HttpServer": "answers every request with the same bytes",
     "tests/net/websocket_peer.py:Peer": "WebSocket frames only, right and wrong ones",
     "tests/framing/test_websocket_peer.py:Peers": "two state machines of WebSocket, without I/O",
-    "tests/framing/test_websocket_frames_deflate.py:Server": "a compressor, straight on zlib",
-    "tests/framing/test_framing_properties.py:Server": "writes the bytes of frames",
     "tests/transports/test_event_stream_server.py:Server": "gives one event stream after another",
     "tests/client/connection/test_connection_paging.py:Server": "gives one page after another",
     "tests/client/connection/test_applications.py:Server": "looks like a Python SDK server",
