@@ -212,7 +212,7 @@ function latencyRow(name, times, longest) {
   const sorted = [...times].sort((left, right) => left - right);
   const dots = times.slice(-MAX_DOTS).map((time) => {
     const dot = el("i");
-    dot.style.insetInlineStart = `${(time / longest) * 96}%`;
+    dot.style.insetInlineStart = `${(time / longest) * 90}%`;
     return dot;
   });
   return el(
