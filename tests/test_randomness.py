@@ -206,7 +206,7 @@ def sandbox_folder() -> bytes:
     if sys.platform != "linux":
         pytest.skip("is a program of Linux")
     launcher = import_module("mcpclient.sandbox.launcher")
-    keeper = launcher._Keeper({"temporary": "/tmp", "write": [], "seconds": 0}, 1)
+    keeper = launcher._Keeper({"temporary": "/tmp", "write": [], "seconds": 0}, 1, False)
     os.close(keeper._load)
     return bytes.fromhex(keeper._folder.rpartition("-")[2])
 

@@ -126,7 +126,8 @@ def _entry_of(written: WrittenServer) -> dict[str, Any]:
             entry[key] = _placed(entry[key], file.base, is_file=key != "command")
     if isinstance(entry.get("args"), list):
         entry["args"] = [_placed(word, file.base) for word in entry["args"]]
-    kept = {key: value for key, value in entry.items() if value not in (None, {}, [], False, "")}
+    empty: tuple[object, ...] = (None, {}, [], "")
+    kept = {key: each for key, each in entry.items() if each is not False and each not in empty}
     if file.application.bare_dollar:  # $NAME is spelled ${NAME}, as all files have it
         kept = json.loads(_DOLLAR.sub(r"${\1}", json.dumps(kept)))
     return kept
