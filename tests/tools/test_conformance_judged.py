@@ -1,4 +1,4 @@
-"""F-CONF-5: what this library sends is judged by the specification's own schemas."""
+"""F-CONF-7: what this library sends is judged by the specification's own schemas."""
 
 from __future__ import annotations
 
