@@ -218,7 +218,7 @@ def test_configured_credentials_do_not_move_to_another_issuer() -> None:
     evil = AuthorizationServerFake(scene.world, issuer="https://evil.example")
     scene.server.servers = [evil]
     for authorization in (scene.authorization, scene.process()):
-        with pytest.raises(RegistrationRequired, match=r"those of https://auth\.example"):
+        with pytest.raises(RegistrationRequired, match=r"belong to https://auth\.example"):
             scene.call(authorization)
     assert not evil.token_requests
     scene.world.run(scene.authorization.log_out())
