@@ -90,12 +90,14 @@ def _messages() -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]
         received.extend(_told(heard, asked, spoken))
 
     async def meet_all() -> None:
+        nonlocal turns
+        turns = asyncio.Semaphore(8)  # before Python 3.10 it belongs to the loop that is running
         every = replay.transcripts().items()
         await asyncio.gather(*(meet(name, transcript) for name, transcript in every))
 
     sent: list[tuple[str, str, Any]] = []
     received: list[tuple[str, str, Any]] = []
-    turns = asyncio.Semaphore(8)
+    turns: asyncio.Semaphore
     with replay.without_logs(), memories_apart():
         run_unhurried(meet_all())
     return sent, received

@@ -51,7 +51,9 @@ def run(coroutine: Coroutine[Any, Any, Result], *, limit: float = 86_400.0) -> R
     try:
         main = loop.create_task(coroutine, name="main")
         result = loop.run_until_complete(main)
-        loop.run_until_complete(_last_steps())
+        # Once more, since the garbage collector may have begun to close an asynchronous generator.
+        for _ in range(2):
+            loop.run_until_complete(_last_steps())
         leftover = asyncio.all_tasks(loop)
         if leftover:
             raise LeftoverTasks(f"tasks are still pending:\n{_describe(leftover)}")
