@@ -80,7 +80,7 @@ def _rows(
 def _messages() -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]:
     """Return what the library sends and what it gets when every session is replayed once."""
 
-    async def meet(name: str, transcript: Transcript) -> None:
+    async def meet(name: str, transcript: Transcript, turns: asyncio.Semaphore) -> None:
         async with turns:
             report = await replay.replay(name, transcript, CHUNKINGS[0])
         spoken = transcript.header["protocol_version"] or revision_offered(transcript) or ""
@@ -90,14 +90,12 @@ def _messages() -> tuple[list[tuple[str, str, Any]], list[tuple[str, str, Any]]]
         received.extend(_told(heard, asked, spoken))
 
     async def meet_all() -> None:
-        nonlocal turns
         turns = asyncio.Semaphore(8)  # before Python 3.10 it belongs to the loop that is running
         every = replay.transcripts().items()
-        await asyncio.gather(*(meet(name, transcript) for name, transcript in every))
+        await asyncio.gather(*(meet(name, transcript, turns) for name, transcript in every))
 
     sent: list[tuple[str, str, Any]] = []
     received: list[tuple[str, str, Any]] = []
-    turns: asyncio.Semaphore
     with replay.without_logs(), memories_apart():
         run_unhurried(meet_all())
     return sent, received
