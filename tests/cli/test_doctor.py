@@ -252,7 +252,7 @@ def test_nothing_is_said_of_what_was_not_seen(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         place = f"127.0.0.1:{silent.getsockname()[1]}"
         assert seen(f"http://{place}/mcp", "--timeout", "0.5") == {"config", "tcp"}
-        _, checks = examined([f"https://{place}/mcp", "--timeout", "0.5"], capsys)
+        _, checks = examined([f"https://{place}/mcp", "--timeout", "2"], capsys)
         assert (checks["tcp"]["status"], checks["tls"]["status"]) == ("ok", "failed")
 
 
