@@ -152,7 +152,11 @@ class ManagedUpstream(Upstream):
             await self.watch(wanted)
 
     async def watch(self, wanted: ListenFilter) -> asyncio.Task[None]:
-        """Pass on the changes that are wanted, until the returned task is cancelled."""
+        """Pass on the changes that are wanted, until the returned task is cancelled.
+
+        Waits until the server is connected. Raises `McpError`.
+        """
+        await self.server.ready(request="subscriptions/listen")
         subscription = await self.listen(wanted)
         tell = partial(self._gateway.changes.happened, self)
         return self._gateway.tasks.start(self.follow(subscription, wanted, tell))

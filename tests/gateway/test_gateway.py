@@ -356,6 +356,16 @@ async def test_resources_that_two_servers_have_are_told_apart(is_modern: bool) -
         await one.came("resources/unsubscribe")
 
 
+async def test_a_subscription_waits_for_a_server_that_is_starting() -> None:
+    """F-BRIDGE-2: also where it is the only one, which has every resource."""
+    one = ServerSide(Upstream("handshake", "x:1"))
+    async with gateway({"one": one}) as host:
+        await host.initialize()
+        answer = await answer_to(host, "resources/subscribe", {"uri": "x:1"})
+        assert answer["result"] == {}
+        assert one.server.messages("resources/subscribe")
+
+
 async def test_tasks_are_asked_of_the_server_that_has_them() -> None:
     """F-BRIDGE-2: a task of another server is not found by its id alone."""
     one = ServerSide(Upstream(tasks={"list": {}, "requests": {"tools": {"call": {}}}}))
