@@ -31,6 +31,14 @@ def test_a_chapter_has_a_heading_and_says_how_its_code_is_tested(name: str) -> N
     assert not [block for block in BLOCKS[name] if block.kind != "sh" and block.mark not in marks]
 
 
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_code_fits_a_terminal_of_80_columns(name: str) -> None:
+    """F-SHOW-22: `help` shows it as it is, and fits the rest to the terminal."""
+    fenced = [line for block in BLOCKS[name] for line in block.text.splitlines()]
+    indented = [line for line in chapter(name).splitlines() if line.startswith("    ")]
+    assert [line for line in (*fenced, *indented) if len(line) > 80] == []
+
+
 @pytest.mark.parametrize(("name", "program", "output"), PROGRAMS, ids=lambda value: value[:20])
 def test_a_program_prints_what_the_guide_says(name: str, program: str, output: str) -> None:
     """F-SHOW-11"""

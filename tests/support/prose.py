@@ -70,7 +70,7 @@ def sessions_of(blocks: list[Block], mark: str = "runs") -> list[tuple[list[str]
         entry.partition("\n")
         for block in blocks
         if block[:2] == (mark, "console")
-        for entry in re.split(r"^\$ ", block.text, flags=re.M)[1:]
+        for entry in re.split(r"^\$ ", block.text.replace("\\\n", ""), flags=re.M)[1:]
     ]
     programs = {"python3": [sys.executable], "mcpclient": [sys.executable, "-m", "mcpclient"]}
     return [
