@@ -34,6 +34,7 @@ from .agent_tools import (
     AgentTool,
     LocalTool,
     SearchRule,
+    ToolFilter,
     call_tool,
     described_for_call_tool,
     resource_tools,
@@ -56,7 +57,6 @@ from .limits import Limits
 from .model_api import Provider
 from .parts import Outcome
 from .providers import provider_of
-from .tool_filter import ToolFilter
 
 if TYPE_CHECKING:
     from ..client.client import Client

@@ -1,20 +1,25 @@
-"""A page that is saved: one document with its data, which needs no program and no network."""
+"""The document of the page: without its data, or saved with it, so that it needs no program.
+
+Its sources are package data in ``page/``. They are read through the loader, as
+`importlib.resources` fails in a zip archive with Python 3.9 on Windows.
+"""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import json
+import math
 import re
+from functools import lru_cache
+from pkgutil import get_data
 from typing import Any
 
 from ..protocol.faults.judge import LEVELS
 from ..version import __version__
-from .encoding import encode
+from .described import recorded_lists
 from .journal import Row
-from .recorded import recorded_lists
 from .servers import Room, Watch
-from .template import template
 
 _CODE = re.compile(r"<(script|style)>(.*?)</\1>", re.DOTALL)
 
@@ -80,3 +85,68 @@ async def _session(watch: Watch) -> dict[str, Any]:
 
 def _finite(line: str) -> str:
     return encode(json.loads(line)) if "NaN" in line or "Infinity" in line else line
+
+
+# ASCII, as UTF-8 has no lone surrogates.
+_encode_finite = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def encode(value: Any) -> str:
+    """Return a value as JSON; NaN and the infinities as strings that the page knows."""
+    try:
+        return _encode_finite(value)
+    except ValueError:
+        return _encode_finite(_with_marks(value))
+
+
+def _with_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_marks(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_with_marks(item) for item in value]
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    return value if is_finite else f"\ue000{json.dumps(value)}"
+
+
+_IMPORT = {
+    "js": re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE),
+    "css": re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE),
+}
+_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
+
+
+def _read(name: str) -> str:
+    source = get_data(str(__package__), f"page/{name}")
+    assert source is not None, "every loader of files and archives has data"
+    return source.decode()
+
+
+def bundle(name: str, kind: str) -> str:
+    """Return a module of the page and those that it imports, each after the ones it imports.
+
+    They share one scope, in which the linter keeps every top-level name unique.
+    """
+    bodies: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        bodies[name] = ""
+        source = _read(f"{name}.{kind}")
+        for imported in _IMPORT[kind].findall(source):
+            if imported not in bodies:
+                add(imported)
+        del bodies[name]  # it follows the ones it imports
+        code = _COMMENT.sub("", _IMPORT[kind].sub("", source))
+        bodies[name] = _EXPORT.sub("", code).strip()
+
+    add(name)
+    return "\n".join(bodies.values())
+
+
+@lru_cache(maxsize=1)
+def template() -> str:
+    """Return the document without its nonce."""
+    # A copied program imports this package, so the page needs its current name.
+    markup = _read("page.html").replace("{PACKAGE}", str(__package__).rpartition(".")[0])
+    style, script = bundle("page", "css"), bundle("main", "js")
+    return markup.replace("/*STYLE*/", style).replace("/*SCRIPT*/", script)

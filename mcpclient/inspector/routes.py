@@ -20,11 +20,9 @@ from .described import (
     form_problems,
     known_login,
 )
-from .encoding import encode
 from .journal import Row
-from .report import report
+from .report import encode, report, template
 from .servers import Room, Watch
-from .template import template
 
 # Seconds between two updates of a page: too short to notice, and long enough that a server that
 # sends a thousand messages costs the page one redraw.

@@ -23,14 +23,16 @@ from .board import CALL, Board, Calls, Questions
 from .described import (
     LISTS,
     Lists,
+    described_call,
     described_client,
     described_error,
+    described_recording,
     fetch_lists,
     login_of,
+    recorded_lists,
     schema_faults,
 )
 from .journal import Journal
-from .recorded import described_call, described_recording, recorded_lists
 
 if TYPE_CHECKING:
     from ..config.sheet import Sheet

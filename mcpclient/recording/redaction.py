@@ -10,9 +10,15 @@ from contextlib import suppress
 from typing import Any, Callable, NamedTuple
 from urllib.parse import quote_plus, unquote, unquote_plus
 
-from .known_secrets import KEY_NAME, LONG_VALUE, KnownSecrets, may_be_secret
 from .secret_arguments import masked, schemas_with_secrets
-from .secrets import TOKEN, is_count_name, is_secret_name
+from .secrets import (
+    LONG_VALUE,
+    TOKEN,
+    KnownSecrets,
+    is_count_name,
+    is_secret_name,
+    may_be_secret,
+)
 
 _SECRET_HEADERS = frozenset({"dpop", "mcp-session-id"})
 # A header that a client sends under any other name may be a key.
@@ -268,8 +274,11 @@ class Redactor:
         argument = self._mirrored(value) if name.startswith("mcp-param-") else ""
         if argument:
             return argument
-        is_secret = name in _SECRET_HEADERS or is_secret_name(name) or KEY_NAME.search(name)
-        if is_secret or (sent and not _PUBLIC_REQUEST_HEADER.match(name)):
+        if (
+            name in _SECRET_HEADERS
+            or may_be_secret(name)
+            or (sent and not _PUBLIC_REQUEST_HEADER.match(name))
+        ):
             return self.name_of(value)
         return self.text(value)
 

@@ -11,7 +11,7 @@ from ..protocol.json_schema import alternatives
 from ..protocol.wire_object import WireObject
 
 if TYPE_CHECKING:
-    from .known_secrets import KnownSecrets
+    from .secrets import KnownSecrets
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class SecretArguments(dict[str, Any]):
         self._schema = schema
 
     def __repr__(self) -> str:
-        return repr(masked(dict(self), self._schema, self._schema, lambda secret: "…"))
+        return repr(shown_arguments(self, self._schema))
 
     async def guarded(self, call: Coroutine[Any, Any, T]) -> T:
         """Return the result of a call with these arguments; its error does not show them."""
@@ -45,7 +45,7 @@ class SecretArguments(dict[str, Any]):
 
         Their tracebacks end here, because the functions below hold the request and its answer.
         """
-        from .known_secrets import KnownSecrets
+        from .secrets import KnownSecrets
 
         known = KnownSecrets()
         masked(dict(self), self._schema, self._schema, partial(_learn, known))
@@ -138,6 +138,12 @@ def parameter_of(schema: Any, name: str, root: Any) -> Any:
         return None
     listed = (each.get("properties") for each in alternatives(schema, root))
     return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
+
+
+def shown_arguments(arguments: Mapping[str, Any], schema: Any, shown: str = "…") -> dict[str, Any]:
+    """Return a copy of the arguments of a call with ``shown`` in place of each secret."""
+    copied: dict[str, Any] = masked(dict(arguments), schema, schema, lambda secret: shown)
+    return copied
 
 
 def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) -> Any:

@@ -19,17 +19,18 @@ from ..net.files import open_regular
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..recording.conversation import (
+    READY,
     Call,
     Conversation,
     Failed,
     Heard,
     Refused,
     Rejected,
+    Script,
     Step,
     progress_token_of,
     read_calls,
 )
-from ..recording.script import READY, Script
 from ..recording.transcript import Transcript, error_of, read_transcripts
 from .base import Abandoned, Receiver, Transport
 from .http_messages import Refusal

@@ -106,7 +106,7 @@ class StdioTransport(LineTransport):
     def process_ended(self, error: ProcessExited) -> None:
         self._end_lines()
         if self.skipped:
-            from ..recording.known_secrets import without_values
+            from ..recording.secrets import without_values
 
             output = without_values("\n".join(self.skipped), self._env or {})
             error = ProcessExited(error.command, error.exit_code, error.stderr, output)

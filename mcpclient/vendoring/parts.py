@@ -84,7 +84,7 @@ PARTS: dict[str, Part] = {
     "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(
         "traces, recordings and replay",
-        (*("transports.replaying", "recording.script", "recording.transcript", "net.files"),),
+        (*("transports.replaying", "recording.conversation", "recording.transcript", "net.files"),),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
     "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mcpclient import Client, ServerConfig
-from mcpclient.cli.gateway import is_gateway
+from mcpclient.cli.bridge import is_gateway
 from tests.cli.test_bridge import DEMO, bridge
 from tests.support.subprocesses import TOP
 

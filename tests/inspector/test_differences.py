@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.inspector.template import bundle
+from mcpclient.inspector.report import bundle
 
 
 def run(function: str, *arguments: Any, module: str = "differences") -> Any:

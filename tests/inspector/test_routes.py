@@ -18,8 +18,8 @@ import pytest
 import mcpclient
 from mcpclient.framing.headers import Headers
 from mcpclient.inspector import routes as module
+from mcpclient.inspector.report import bundle, template
 from mcpclient.inspector.routes import Routes, page, policy
-from mcpclient.inspector.template import bundle, template
 from mcpclient.net.local_http import LocalRequest, LocalResponse
 from tests.inspector.scenes import Scene, until
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.cli.arguments import Typed, parse_arguments, typed_value
-from mcpclient.inspector.template import bundle
+from mcpclient.inspector.report import bundle
 
 URL = {"copied": {"url": ["https://h.example/mcp"]}}
 TOOL = "tools/call"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from mcpclient.recording.known_secrets import without_values
 from mcpclient.recording.redaction import Redactor
+from mcpclient.recording.secrets import without_values
 
 
 @pytest.mark.parametrize(

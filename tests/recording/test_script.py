@@ -8,8 +8,7 @@ import pytest
 
 from mcpclient.errors import NotRecorded
 from mcpclient.jsonrpc import messages
-from mcpclient.recording.conversation import Call, Failed, Heard
-from mcpclient.recording.script import Script
+from mcpclient.recording.conversation import Call, Failed, Heard, Script
 
 Json = dict[str, Any]
 

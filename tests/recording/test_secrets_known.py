@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.recording.known_secrets import KnownSecrets
+from mcpclient.recording.secrets import KnownSecrets
 from tests.support.properties import examples
 
 

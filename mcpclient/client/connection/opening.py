@@ -309,7 +309,7 @@ def explain(error: McpError, server: str, session: Session, options: Options, ro
     """Add the server and its other output, without the values of variables, to an error."""
     transport, variables = session.transport, options.env or {}
     if isinstance(error, CallTimeout) and error.limit == "connect":
-        from ...recording.known_secrets import without_values
+        from ...recording.secrets import without_values
 
         error.target = server
         error.stray_ids = session.correlator.stray_ids

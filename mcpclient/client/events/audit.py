@@ -18,7 +18,7 @@ from ...net.chained_log import log_at
 from ...net.clocks import steady_seconds
 from ...protocol.types import CallToolResult
 from ...recording.redaction import Redactor
-from ...recording.secret_arguments import masked
+from ...recording.secret_arguments import shown_arguments
 from .around import Around, Call, Proceed, Refused, surrounded
 
 try:
@@ -136,7 +136,7 @@ class Audit:
         line = self._line("call", method=method, name=name)
         line.update(decision="refused", by="hook", reason="", arguments_sha256="")
         with suppress(TypeError, ValueError, RecursionError):  # they cannot be sent either
-            shown = masked(dict(arguments), schema, schema, lambda secret: "…")
+            shown = shown_arguments(arguments, schema)
             encoded = _encode(shown).encode("utf-8", "surrogatepass")
             line["arguments_sha256"] = hashlib.sha256(encoded).hexdigest()
             if any(log.text for log, _ in self._logs):

@@ -269,7 +269,7 @@ class ServerProcess:
             self._output.close()
             said = self._tee.tail() if self._error is None else ""  # of one that was not stopped
             if said and self._variables:  # few have both, so few programs import the module
-                from ...recording.known_secrets import without_values
+                from ...recording.secrets import without_values
 
                 said = without_values(said, self._variables)
             error = ProcessExited(self.command, self.exit_code, said[-_SHOWN_STDERR:])
