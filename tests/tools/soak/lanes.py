@@ -25,7 +25,7 @@ from .latencies import Latencies
 from .ledger import Ledger
 from .watch import Violations
 
-__all__ = ["KINDS", "LADDER", "PATHS", "SERVER", "Lane"]
+__all__ = ["KINDS", "LADDER", "PATHS", "SERVER", "Lane", "send_signal", "stop_task"]
 
 SERVER = [sys.executable, "-S", "-E", str(Path(__file__).with_name("server.py"))]
 
@@ -60,6 +60,7 @@ class Lane:
     """One transport in one era. The numbers add up over all rounds."""
 
     prefix = ""
+    tool = "soak"
 
     def __init__(self, kind: str, era: str, seed: int, violations: Violations) -> None:
         self.name = self.prefix + (f"{kind} {era}" if kind != "legacy sse" else kind)
@@ -108,7 +109,7 @@ class Lane:
             await asyncio.gather(*(self._work(random, until) for random in seeds))
         finally:
             for task in (disturbing, listening):
-                await _stop(task)
+                await stop_task(task)
                 if not task.cancelled() and task.exception() is not None:
                     self._violations.add(f"{self.name}: {task.exception()!r}")
 
@@ -128,7 +129,7 @@ class Lane:
         await self._close(self.client)
         del self.client
         if self._process is not None and self._keeping is not None:
-            await _stop(self._keeping)
+            await stop_task(self._keeping)
             self._kill(self._process)
             self._process = None
 
@@ -226,10 +227,9 @@ class Lane:
                 self.latencies.add(loop.time() - began)
         return outcome
 
-    @staticmethod
-    async def _call(client: Any, call: Call) -> CallToolResult:
+    async def _call(self, client: Any, call: Call) -> CallToolResult:
         if call.act == "task":
-            task = await client.call_tool_task("soak", call.arguments, timeout=call.timeout)
+            task = await client.call_tool_task(self.tool, call.arguments, timeout=call.timeout)
             result: CallToolResult = await client.await_task(
                 task, timeout=call.timeout, max_timeout=call.max_timeout
             )
@@ -237,7 +237,7 @@ class Lane:
         on_progress = _ignore if call.act == "progress" else None
         limits = {"timeout": call.timeout, "max_timeout": call.max_timeout}
         answer: CallToolResult = await client.call_tool(
-            "soak", call.arguments, on_progress=on_progress, **limits
+            self.tool, call.arguments, on_progress=on_progress, **limits
         )
         return answer
 
@@ -262,18 +262,18 @@ class Lane:
         process_id = self._server_id()
         if process_id is not None:
             self.kills += 1
-            _signal(process_id, signal.SIGKILL)
+            send_signal(process_id, signal.SIGKILL)
 
     async def _freeze_server(self) -> None:
         """Let the server stand still for a while, so that it reads nothing."""
         process_id = self._server_id()
         if process_id is None:
             return
-        _signal(process_id, signal.SIGSTOP)
+        send_signal(process_id, signal.SIGSTOP)
         try:
             await asyncio.sleep(self._random.uniform(0.05, 0.5))
         finally:
-            _signal(process_id, signal.SIGCONT)
+            send_signal(process_id, signal.SIGCONT)
 
     async def _replace(self) -> None:
         """Close the client under its calls, twice at once, and go on with another."""
@@ -283,7 +283,7 @@ class Lane:
 
     def _server_id(self) -> int | None:
         """The process to disturb; None when it has ended, and its number may be another's."""
-        if self.kind != "stdio":
+        if self._port:
             process = self._process
             return process.pid if process is not None and process.returncode is None else None
         session = self.client._connection._session
@@ -315,7 +315,7 @@ class Lane:
         process.wait()
 
 
-async def _stop(task: asyncio.Task[None]) -> None:
+async def stop_task(task: asyncio.Task[None]) -> None:
     """Cancel until it helps: before Python 3.12, `asyncio.wait_for` may swallow a cancellation."""
     while not task.done():
         task.cancel()
@@ -327,7 +327,7 @@ async def _answer(request: object) -> dict[str, Any]:
     return {}
 
 
-def _signal(process_id: int, number: int) -> None:
+def send_signal(process_id: int, number: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(process_id, number)
 

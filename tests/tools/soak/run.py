@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from .fronted_lane import FRONTED, FrontedLane
 from .lanes import PATHS, Lane
 from .ledger import Ledger
 from .managed_lane import MANAGED, ManagedLane
@@ -29,7 +30,8 @@ _PROGRESS_EVERY = 5.0
 
 class Run:
     """Every transport in every era, side by side. ``paths``: pairs of a transport and an era;
-    ``managed``: those that are used through a manager as well.
+    ``managed``: those that are used through a manager as well; ``fronted``: what stands in front
+    of a server of standard streams, and the era.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Run:
         folder: Path,
         paths: Sequence[tuple[str, str]] = PATHS,
         managed: Sequence[tuple[str, str]] = MANAGED,
+        fronted: Sequence[tuple[str, str]] = FRONTED,
     ) -> None:
         self.violations = Violations(seed)
         self.samples: list[Sample] = []
@@ -45,6 +48,7 @@ class Run:
         self.lanes = [
             *(Lane(kind, era, seed, self.violations) for kind, era in paths),
             *(ManagedLane(kind, era, seed, self.violations) for kind, era in managed),
+            *(FrontedLane(kind, era, seed, self.violations) for kind, era in fronted),
         ]
         self._folder = folder
 

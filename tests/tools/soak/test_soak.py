@@ -47,9 +47,9 @@ HARMLESS = tuple(act for act in ACTS if act not in {*DEADLY, "forget", "hang", "
 
 def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
     """F-LIFE-5, F-API-8, F-API-19, F-MANY-5: every act over every transport, another end for each,
-    and the same for a server that a manager keeps.
+    and the same for a server that a manager keeps, and behind a bridge.
     """
-    run = Run(11, tmp_path, SOME_PATHS, [("stdio", "handshake")])
+    run = Run(11, tmp_path, SOME_PATHS, [("stdio", "handshake")], [("bridge", "handshake")])
 
     async def use(lane: Lane) -> None:
         await asyncio.gather(*(lane.make(quick(act, lane, None)) for act in HARMLESS))
@@ -66,7 +66,7 @@ def test_a_short_soak_finds_nothing(tmp_path: Path) -> None:
 
     asyncio.run(run.round(use))
     assert run.violations.found == []
-    assert {lane.kind for lane in run.lanes} == {*KINDS}
+    assert {lane.kind for lane in run.lanes} == {*KINDS, "bridge"}
     assert sum(lane.outcomes["result"] for lane in run.lanes) >= 8 * len(run.lanes)
     for lane in run.lanes:
         assert lane.calls == sum(lane.outcomes.values()) >= 2 * len(HARMLESS)
@@ -150,7 +150,7 @@ def test_growth_is_found_and_noise_is_not(violations: Violations) -> None:
 
 
 def test_objects_left_by_calls_are_found(tmp_path: Path) -> None:
-    run = Run(1, tmp_path, [("stdio", "handshake")], [])
+    run = Run(1, tmp_path, [("stdio", "handshake")], [], [])
     run.samples.append(Sample(1, 1, 1))
     run._check_objects(Counter(dict=400), 400)
     assert run.violations.found == []
