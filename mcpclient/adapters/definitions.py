@@ -12,7 +12,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Callable, NamedTuple
 
-from ..framing.invisible import invisible_in, without_invisible
+from ..framing.invisible import without_invisible
+from ..framing.visible_texts import invisible_in
 from ..protocol.types import Tool
 from ..recording.secret_arguments import SecretArguments, marks_secrets
 from ..suggestions import there_is_no

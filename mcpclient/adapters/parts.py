@@ -14,7 +14,7 @@ from typing import Any, Union
 
 from ..errors import McpError, UsageError
 from ..errors.network import text_without_output
-from ..framing.invisible import described_invisible
+from ..framing.visible_texts import described_invisible
 from ..protocol.sampling import SamplingMessage, SamplingRequest
 from ..protocol.types import (
     AudioContent,

@@ -28,7 +28,7 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.tool_calls import ToolCalls
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..net.futures import TaskLocks, in_slices
+from ..net.shielded import TaskLocks, in_slices
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
     AgentTool,

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..client.connection.targets import derive_name
+from ..client.connection.target_names import derive_name
 from ..config.config import ServerConfig
 from ..config.reading import (
     MAX_FILE_SIZE,
@@ -31,7 +31,8 @@ from ..errors import UsageError
 from ..gate.gate import Approvals
 from ..net.files import read_file
 from ..net.login.terminal import Terminal
-from ..net.paths import absolute_path, config_folder, is_bundle
+from ..net.paths import absolute_path, is_bundle
+from ..net.user_folders import config_folder
 from ..recording.secrets import is_secret_name
 from ..suggestions import there_are, there_is_no
 from .command import Answer, LocalCommand, choice, either, flag, option, pair, repeated

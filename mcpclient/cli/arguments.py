@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape
 from ..net.clocks import steady_seconds
-from ..net.files import open_regular
-from ..protocol.json_schema import (
-    alternatives,
+from ..net.regular_files import open_regular
+from ..protocol.json_schema import alternatives
+from ..protocol.schema_properties import (
     needed_of,
     properties_of,
     referenced,

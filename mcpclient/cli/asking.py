@@ -12,15 +12,15 @@ from textwrap import wrap
 from typing import Any, Callable, NamedTuple, TypeVar
 
 from ..client.answers.answerers import accept_defaults, form_problem
-from ..client.connection.targets import short_name
+from ..client.connection.target_names import short_name
 from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
 from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
 from ..net.process.programs import run_program
 from ..protocol.elicitation import ElicitationRequest
-from ..protocol.json_schema import properties_of
 from ..protocol.sampling import SamplingRequest
+from ..protocol.schema_properties import properties_of
 from ..protocol.wire_object import string_at, strings_in
 from .arguments import typed_value, violations_of
 from .command import Server

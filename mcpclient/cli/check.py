@@ -14,12 +14,12 @@ from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
-from ..framing.invisible import invisible_in
+from ..framing.visible_texts import invisible_in
 from ..net.clocks import steady_seconds
 from ..net.files import write_file
 from ..protocol.faults import CODES as FAULTS
 from ..protocol.faults.lists import schema_faults
-from ..protocol.json_schema import properties_of
+from ..protocol.schema_properties import properties_of
 from ..protocol.types import Tool
 from ..recording.judging import JudgedTranscript
 from . import arguments

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar, Union
 
 from ..client.client import Client
-from ..client.connection.targets import Target, derive_name
+from ..client.connection.target_names import derive_name
+from ..client.connection.targets import Target
 from ..errors import UsageError
 from .screen import Screen
 

@@ -30,8 +30,8 @@ from ..errors import (
     safe_str,
 )
 from ..framing.escaping import escape, escape_line
-from ..framing.invisible import invisible_in
 from ..framing.uri import Url, parse_url
+from ..framing.visible_texts import invisible_in
 from ..net.clocks import steady_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.faults.lists import schema_faults

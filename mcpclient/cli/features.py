@@ -18,10 +18,10 @@ from ..client.client import Client
 from ..client.requests import connection_of
 from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
-from ..framing.invisible import invisible_in
+from ..framing.visible_texts import invisible_in
 from ..jsonrpc.messages import ErrorCode
-from ..net.paths import state_folder
-from ..protocol.json_schema import needed_of, properties_of
+from ..net.user_folders import state_folder
+from ..protocol.schema_properties import needed_of, properties_of
 from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at

@@ -21,7 +21,7 @@ from ..inspector.servers import ClientSource, ManagerSource, Room, Source
 from ..manager.manager import Manager
 from ..net.files import write_file
 from ..net.login.browser import open_browser
-from ..net.paths import state_folder
+from ..net.user_folders import state_folder
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, Server, choice, flag, option
 from .configured import load

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..errors import UsageError
 from ..net.chained_log import read_log, verify_log
-from ..net.files import open_regular
+from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
 from .command import Answer, LocalCommand, LocalRequest, OuterCommand, Request, Server, flag, option

@@ -16,7 +16,8 @@ from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
 from ..net.files import read_file
 from ..net.network_options import Negotiate
-from ..net.paths import absolute_path, home_folder, is_bundle
+from ..net.paths import absolute_path, is_bundle
+from ..net.user_folders import home_folder
 from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:

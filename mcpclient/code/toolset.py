@@ -25,8 +25,9 @@ from ..adapters.parts import Outcome
 from ..client.events.around import refusal
 from ..errors import McpError, ProcessExited, UsageError
 from ..jsonrpc.messages import Message, RequestId, request, response
-from ..net.futures import BackgroundTasks, TaskLocks, resolve
+from ..net.futures import BackgroundTasks, resolve
 from ..net.process.stopping import StopLadder
+from ..net.shielded import TaskLocks
 from ..protocol.outgoing import Outgoing
 from ..protocol.signatures import Annotations, Signature, docstring, identifier, tool_signature
 from ..protocol.types import CallToolResult, TextContent, Tool

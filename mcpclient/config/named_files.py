@@ -13,7 +13,7 @@ from ..entries.entry import Entry, EntryError
 from ..entries.resolve import is_shell
 from ..entries.variables import Variables, parse_dotenv, references, without_references
 from ..net.files import read_file
-from ..net.paths import bundle_folder
+from ..net.user_folders import bundle_folder
 
 # Larger files are identified by size and time: reading them would delay every start.
 _MAX_READ_SIZE = 64 * 1024 * 1024

@@ -11,7 +11,7 @@ from typing import Literal
 
 from ..entries.applications import KINDS
 from ..errors import UsageError
-from ..net.paths import config_folder, home_folder, named_folder
+from ..net.user_folders import config_folder, home_folder, named_folder
 from ..suggestions import there_are, there_is_no
 
 Scope = Literal["plugin", "user", "project", "local"]

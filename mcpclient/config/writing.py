@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..formats.jsonc import JsoncError, remove_member, set_member
 from ..formats.toml_tables import add_table, remove_table
 from ..net.files import change_file, make_private
-from ..net.paths import config_folder
+from ..net.user_folders import config_folder
 from ..suggestions import there_is_no
 from .reading import MAX_FILE_SIZE, DocumentError, read_document
 

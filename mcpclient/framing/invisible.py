@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 # Control, format, surrogate and private characters; separators of lines and of paragraphs.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -43,8 +42,7 @@ _FLAGS = tuple(
 )
 # Unsafe for a terminal, but not invisible: whoever reads them sees that something is there.
 _SHOWN_CATEGORIES = frozenset({"Co", "Cs", "Zl", "Zp"})
-_NAMED = 3
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Invisible(NamedTuple):
@@ -65,7 +63,7 @@ def find_invisible(text: str) -> list[Invisible]:
     makes a symbol an emoji.
     """
     if text.isascii():
-        return [Invisible(match.start(), match.group()) for match in _CONTROLS.finditer(text)]
+        return [Invisible(match.start(), match.group()) for match in CONTROLS.finditer(text)]
     hidden = set(filter(_is_invisible, set(text)))
     if not hidden:
         return []
@@ -82,54 +80,6 @@ def without_invisible(text: str) -> str:
     if not found:
         return text
     return "".join(each for index, each in enumerate(text) if index not in found)
-
-
-def with_visible_texts(value: Any) -> Any:
-    """Return a JSON value with `without_invisible` of its descriptions and titles.
-
-    Names and other strings stay, since calls repeat them.
-    """
-    if isinstance(value, Mapping):
-        return {
-            name: without_invisible(item)
-            if name in ("description", "title") and isinstance(item, str)
-            else with_visible_texts(item)
-            for name, item in value.items()
-        }
-    return list(map(with_visible_texts, value)) if isinstance(value, list) else value
-
-
-def described_invisible(text: str) -> str:
-    """Return how many invisible characters a string has, and the first ones; "" for none."""
-    if text.isascii() and _CONTROLS.search(text) is None:
-        return ""
-    found = find_invisible(text)
-    if not found:
-        return ""
-    plural = "s" if len(found) > 1 else ""
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return f"{len(found)} invisible character{plural}: {', '.join(map(str, found[:_NAMED]))}{more}"
-
-
-def invisible_in(value: Any, place: str = "") -> Iterator[str]:
-    """Yield a description of each string of a JSON value with invisible characters.
-
-    It begins with the place, such as ``inputSchema.properties.path.description``.
-    """
-    if isinstance(value, str):
-        described = described_invisible(value)
-        if described:
-            yield f"{place}: {described}" if place else described
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            inner = f"{place}.{without_invisible(str(name))}".lstrip(".")
-            described = described_invisible(name) if isinstance(name, str) else ""
-            if described:
-                yield f"the name {inner}: {described}"
-            yield from invisible_in(item, inner)
-    elif isinstance(value, (list, tuple)):
-        for index, item in enumerate(value):
-            yield from invisible_in(item, f"{place}[{index}]")
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from os.path import realpath
 from pathlib import Path
 from typing import Any
 
-from ..client.connection.targets import runs_here
+from ..client.connection.target_names import runs_here
 from ..config.config import Problem, ServerConfig, State
 from ..config.policy.policy import Policy
 from ..config.reading import ConfigReader
@@ -25,8 +25,8 @@ from ..entries.entry import EntryError
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
 from ..net.files import change_file, read_file
-from ..net.paths import state_folder
 from ..net.process.programs import HeadersFrom
+from ..net.user_folders import state_folder
 
 _SETTINGS_FILE = "managed-settings.json"
 _MAX_STORE_SIZE = 4 * 1024 * 1024

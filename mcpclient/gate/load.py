@@ -37,7 +37,8 @@ from ..errors import UsageError
 from ..framing.escaping import escape_line
 from ..net.files import read_file
 from ..net.network_options import Negotiate
-from ..net.paths import absolute_path, home_folder
+from ..net.paths import absolute_path
+from ..net.user_folders import home_folder
 from ..suggestions import there_are, there_is_no
 from .gate import Approvals, Gate, refused
 

@@ -21,8 +21,8 @@ from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import UNDER_WAY
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
-from ..framing.invisible import with_visible_texts
 from ..framing.logs import logger_for
+from ..framing.visible_texts import with_visible_texts
 from ..hints import SHELL, hint_for
 from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import ErrorCode, RequestId

@@ -15,13 +15,14 @@ from ..adapters.toolbox import Toolbox
 from ..client.events.around import refusal
 from ..code.toolset import CodeMode
 from ..errors import NotChecked, SchemaError
-from ..framing.invisible import with_visible_texts, without_invisible
+from ..framing.invisible import without_invisible
+from ..framing.visible_texts import with_visible_texts
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
-from ..net.futures import in_slices
-from ..protocol.json_schema import without_defaulted
+from ..net.shielded import in_slices
 from ..protocol.schema import compile_schema
+from ..protocol.schema_properties import without_defaulted
 from ..protocol.tool_search import ToolIndex
 from ..suggestions import there_is_no
 from .changes import SERVERS

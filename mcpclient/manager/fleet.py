@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..client.connection.option_kinds import CLIENT_OPTIONS, check_options
 from ..client.connection.options import EraMemory, Wiring
 from ..client.connection.reconnection import Reconnect
-from ..client.connection.targets import Target, name_targets
+from ..client.connection.target_names import name_targets
+from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
 from ..config.policy.policy import Policy
 from ..errors import UsageError

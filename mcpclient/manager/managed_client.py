@@ -16,7 +16,8 @@ from ..client.connection.keeper import KeptConnection
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import EraMemory, Wiring
 from ..client.connection.reconnection import NEXT_STEPS, Status
-from ..client.connection.targets import Target, runs_here
+from ..client.connection.target_names import runs_here
+from ..client.connection.targets import Target
 from ..config.config import ServerConfig
 from ..errors import (
     AuthorizationRequired,

@@ -21,10 +21,10 @@ from typing import Any, Literal, NamedTuple
 from ..config.config import ServerConfig
 from ..errors import UsageError, safe_str
 from ..framing.escaping import escape, escape_in_json, escape_line
-from ..framing.invisible import invisible_in
 from ..framing.logs import logger_for
+from ..framing.visible_texts import invisible_in
 from ..net.files import change_file, read_file
-from ..net.paths import state_folder
+from ..net.user_folders import state_folder
 from ..protocol.types import Tool
 
 _logger = logger_for("mcpclient.manager")

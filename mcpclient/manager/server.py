@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..client.connection.keeper import Keeper
 from ..client.connection.limits import DEFAULT, Default, Seconds
 from ..client.connection.reconnection import NEXT_STEPS, Event, Status
-from ..client.connection.targets import runs_here
+from ..client.connection.target_names import runs_here
 from ..client.requests import connection_of
 from ..config.config import ServerConfig
 from ..errors import ConnectionLost, McpError, ServerUnavailable

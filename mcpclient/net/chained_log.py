@@ -24,14 +24,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from .files import (
-    lock_descriptor,
-    make_private,
-    make_private_folder,
-    open_regular,
-    real_path,
-    release_descriptor,
-)
+from .files import lock_descriptor, make_private, make_private_folder, real_path, release_descriptor
+from .regular_files import open_regular
 
 # Seconds that a line, and with it the event loop, waits for other processes; and between attempts.
 _LOCK_LIMIT = 2.0

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..framing.headers import Headers
 from ..framing.uri import Url
-from .clocks import http_date
+from .http_dates import http_date
 
 _MAX_COOKIES = 50  # RFC 6265, section 6.1 asks for no less
 _MAX_SIZE = 4096  # of name and value together, likewise

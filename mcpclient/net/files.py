@@ -1,9 +1,8 @@
 """Files that users and other programs write: read without blocking, replaced as a whole, locked.
 
-A path may lead to anything: a pipe without a writer, an endless device, a link to itself. Opening
-one in the usual way hangs the event loop, fills memory, or replaces a device by a file; so only
-regular files are opened, and read up to a limit. A change is made under a lock, so that no process
-undoes the change of another, and a crash or a full disk leaves the old file.
+Only regular files are opened, see `regular_files`, and read up to a limit. A change is made under
+a lock, so that no process undoes the change of another, and a crash or a full disk leaves the old
+file.
 
 Locks are empty files. Where the system can lock files, the lock of a killed process is released at
 once. Elsewhere the existence of a file is the lock, and counts as left behind after a while.
@@ -35,44 +34,13 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
-from .futures import TaskLocks
-from .paths import state_folder
+from .regular_files import open_regular
+from .shielded import TaskLocks
+from .user_folders import state_folder
 
 if sys.platform == "win32":
-    from .windows import take_from_others, windows_calls
-
-# Without waiting for the other end of a pipe, without becoming the owner of a terminal.
-_FLAGS = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-
-
-def open_regular(
-    path: str | os.PathLike[str],
-    flags: int = os.O_RDONLY,
-    mode: int = 0o600,
-    *,
-    limit: int | None = None,
-) -> int:
-    """Open a regular file and return its descriptor, which `open` makes a file object of.
-
-    ``flags`` and ``mode``: as for `os.open`. ``limit``: the most bytes that the file may hold now.
-
-    Raises `OSError` when the file cannot be opened, is larger, or is not a regular file; a path
-    that is not one raises it too, and never `ValueError`.
-    """
-    try:
-        with suppress(FileNotFoundError):  # `os.open` creates it, or says the same
-            _check(os.stat(path), None)  # opening some devices has effects already
-        descriptor = os.open(path, (flags & ~os.O_TRUNC) | _FLAGS, mode)
-    except ValueError:  # a NUL character, or a character that no file name has
-        raise OSError(errno.EINVAL, "not the path of a file") from None
-    try:
-        _check(os.fstat(descriptor), limit)  # the path may have been replaced since
-        if flags & os.O_TRUNC:
-            os.ftruncate(descriptor, 0)
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+    from .windows import windows_calls
+    from .windows_rights import take_from_others
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
@@ -84,15 +52,6 @@ def real_path(path: str | os.PathLike[str]) -> Path:
     if b"\0" in encoded:  # which not every Python's realpath refuses
         raise OSError(errno.EINVAL, "not the path of a file")
     return Path(os.path.realpath(path))
-
-
-def _check(status: os.stat_result, limit: int | None) -> None:
-    if stat.S_ISDIR(status.st_mode):
-        raise OSError(errno.EINVAL, "it is a folder")
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EINVAL, "it is not a regular file")
-    if limit is not None and status.st_size > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit} bytes")
 
 
 def write_file(path: str | os.PathLike[str], content: bytes) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import os
 import threading
-import time
 from collections.abc import (
     AsyncGenerator,
     Awaitable,
@@ -17,18 +15,12 @@ from collections.abc import (
     Iterable,
 )
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from ..errors import ConnectionLost, LossKind, McpError, UsageError
 from ..framing.logs import logger_for
-from .clocks import steady_seconds
 
 T = TypeVar("T")
-
-# Seconds of work before other tasks run; one step may take as long again.
-_SLICE = 0.005
 
 
 class NextChange:
@@ -48,20 +40,6 @@ class NextChange:
         future, self._future = self._future, None
         if future is not None and not future.get_loop().is_closed():
             future.set_result(None)
-
-
-class TaskLocks:
-    """Locks by name that keep out the other tasks of the same event loop."""
-
-    def __init__(self) -> None:
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[str, asyncio.Lock]] = (
-            WeakKeyDictionary()
-        )
-
-    def lock(self, name: str) -> asyncio.Lock:
-        """Return the lock called ``name`` of the running event loop."""
-        locks = self._locks.setdefault(asyncio.get_running_loop(), {})
-        return locks.setdefault(name, asyncio.Lock())
 
 
 def consume_exception(future: asyncio.Future[Any]) -> None:
@@ -143,15 +121,6 @@ async def _outcome_of(work: Coroutine[Any, Any, T]) -> T | McpError:
 _logger = logger_for("mcpclient.client")
 
 
-async def in_slices(steps: Iterable[object]) -> None:
-    """Run the steps of some work, and let other tasks run every few milliseconds."""
-    began = steady_seconds()
-    for _ in steps:
-        if steady_seconds() - began > _SLICE:
-            await asyncio.sleep(0)
-            began = steady_seconds()
-
-
 def _log(error: Exception) -> None:
     _logger.error("a background task failed", exc_info=error)
 
@@ -203,60 +172,6 @@ class BackgroundTasks:
 # Threads
 
 
-GRACE = 5.0
-"""Seconds that work may still take when its caller has stopped waiting."""
-
-# Seconds between two checks whether another event loop still runs: nothing reports its end.
-_LOOK_EVERY = 0.25
-
-
-async def run_shielded(work: Coroutine[Any, Any, T], *, grace: float = GRACE) -> T:
-    """Run ``work`` on a thread of its own and return its result.
-
-    When the caller is cancelled, or its event loop ends, ``work`` has ``grace`` seconds left. The
-    cancellation takes effect only after that, so that the caller holds its locks for as long as the
-    work runs. The same applies to Ctrl-C, where Python raises it within the caller (before 3.11),
-    and to a caller that is dropped with its event loop. Raises the exception of ``work``.
-    """
-    home = asyncio.get_running_loop()
-    outcome: asyncio.Future[T] = home.create_future()
-    given_up = threading.Event()
-
-    async def bounded() -> T:
-        task, ends_at = asyncio.ensure_future(work), float("inf")
-        while not task.done():
-            await asyncio.wait([task], timeout=_LOOK_EVERY)
-            if given_up.is_set() or not home.is_running():
-                ends_at = min(ends_at, time.monotonic() + grace)
-            if time.monotonic() > ends_at:
-                task.cancel()
-        return task.result()
-
-    run = partial(_run, outcome, lambda: asyncio.run(bounded()))
-    context = contextvars.copy_context()
-    thread = threading.Thread(target=context.run, args=(run,), name="mcpclient-shielded")
-    try:
-        thread.start()
-    except RuntimeError:  # there can be no more threads
-        work.close()
-        raise
-    interruption: BaseException | None = None
-    while not outcome.done():
-        try:
-            await asyncio.wait([outcome])
-        except (asyncio.CancelledError, KeyboardInterrupt) as error:
-            interruption = error
-            given_up.set()
-        except GeneratorExit:  # the event loop has ended without this, as at a second Ctrl-C
-            given_up.set()
-            thread.join(grace + 2 * _LOOK_EVERY)
-            raise
-    if interruption is not None:
-        consume_exception(outcome)  # no caller is left
-        raise interruption
-    return outcome.result()
-
-
 def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> asyncio.Future[T]:
     """Run a function in a daemon thread of its own; return the future of its outcome.
 
@@ -264,11 +179,12 @@ def call_in_thread(function: Callable[[], T], name: str = "mcpclient-call") -> a
     interrupt it, for example while it reads from a terminal.
     """
     outcome: asyncio.Future[T] = asyncio.get_running_loop().create_future()
-    threading.Thread(target=_run, args=(outcome, function), name=name, daemon=True).start()
+    threading.Thread(target=run_into, args=(outcome, function), name=name, daemon=True).start()
     return outcome
 
 
-def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
+def run_into(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
+    """Call a function, and set the outcome of a future in its own event loop."""
     result: T | None = None
     failure: BaseException | None = None
     try:
@@ -279,6 +195,10 @@ def _run(outcome: asyncio.Future[T], function: Callable[[], T]) -> None:
 
 
 # Event loops
+
+
+LOOK_EVERY = 0.25
+"""Seconds between two checks whether another event loop still runs: nothing reports its end."""
 
 
 # Two threads may want to claim a loop for one object at once.
@@ -346,7 +266,7 @@ async def run_in(
     waiting.add_done_callback(consume_exception)  # the outcome in its own loop counts
     try:
         while home.is_running() and not waiting.done():
-            await asyncio.wait({waiting}, timeout=_LOOK_EVERY)
+            await asyncio.wait({waiting}, timeout=LOOK_EVERY)
     except asyncio.CancelledError:
         if not home.is_closed():
             waiting.cancel()

@@ -188,7 +188,8 @@ def open_trace(path: str | os.PathLike[str]) -> TextIO:
 
 
 def _open_privately(path: str, flags: int) -> int:
-    from .files import make_private, open_regular
+    from .files import make_private
+    from .regular_files import open_regular
 
     descriptor: int = open_regular(path, flags)
     status = os.fstat(descriptor)

@@ -11,9 +11,9 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, cast
 
 from ..errors import ConnectKind, UsageError, built_without
-from .files import open_regular
 from .futures import call_in_thread
 from .network_options import ClientCertificate, NetworkOptions
+from .regular_files import open_regular
 
 if TYPE_CHECKING:
     import ssl

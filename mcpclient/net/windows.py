@@ -1,7 +1,4 @@
-"""Calls to the Windows API: access control lists of files, and job objects.
-
-A file inherits the access rights of its folder. In the user's own folder those are fine; in one at
-the top of a drive, every user of the machine can read it.
+"""Calls to the Windows API: job objects.
 
 A job object is a group of processes which no descendant can leave. ``taskkill`` finds a tree by
 the parent of each process, and so loses the descendants of a process that has ended. A job
@@ -17,12 +14,6 @@ from __future__ import annotations
 import ctypes
 import errno
 from typing import Any, NamedTuple
-
-# The parts of a file's security to set: its access control list, without inherited entries.
-_RIGHTS, _OWN_ONLY = 0x00000004, 0x80000000
-_REVISION = 1  # of the security descriptor language (SDDL)
-_QUERY, _TOKEN_USER = 0x0008, 1
-_MAX_USER_SIZE = 256  # bytes for a user's identifier and what leads to it
 
 
 class WindowsCalls(NamedTuple):
@@ -61,41 +52,6 @@ def windows_calls() -> WindowsCalls:
     ):
         function.restype, function.argtypes = result, arguments
     return WindowsCalls(advapi32, kernel32, ntdll)
-
-
-def take_from_others(path: str, calls: WindowsCalls) -> None:
-    """Restrict a file to the user of this process, the administrators and the system.
-
-    The file stays unchanged if Windows refuses.
-    """
-    user = _user(calls)
-    descriptor = ctypes.c_void_p()
-    is_understood = user and calls.advapi32.ConvertStringSecurityDescriptorToSecurityDescriptorW(
-        f"D:P(A;;FA;;;{user})(A;;FA;;;BA)(A;;FA;;;SY)", _REVISION, ctypes.byref(descriptor), None
-    )
-    if is_understood:
-        calls.advapi32.SetFileSecurityW(path, _RIGHTS | _OWN_ONLY, descriptor)
-        calls.kernel32.LocalFree(descriptor)
-
-
-def _user(calls: WindowsCalls) -> str:
-    """Return the identifier (SID) of the user of this process; empty when the query fails."""
-    advapi32, kernel32, _ = calls
-    token, size = ctypes.c_void_p(), ctypes.c_uint32()
-    if not advapi32.OpenProcessToken(kernel32.GetCurrentProcess(), _QUERY, ctypes.byref(token)):
-        return ""
-    # It begins with the address of the identifier, which follows it.
-    answer = ctypes.create_string_buffer(_MAX_USER_SIZE)
-    text = ctypes.c_wchar_p()
-    is_known = advapi32.GetTokenInformation(
-        token, _TOKEN_USER, answer, _MAX_USER_SIZE, ctypes.byref(size)
-    ) and advapi32.ConvertSidToStringSidW(ctypes.c_void_p.from_buffer(answer), ctypes.byref(text))
-    kernel32.CloseHandle(token)
-    if not is_known:
-        return ""
-    user = text.value or ""
-    kernel32.LocalFree(text)
-    return user
 
 
 _KILL_ON_JOB_CLOSE = 0x2000

@@ -14,7 +14,7 @@ from textwrap import wrap
 from typing import Any, NamedTuple
 
 from ..framing.escaping import escape
-from .json_schema import referenced
+from .schema_properties import referenced
 from .types import Tool, wraps_result
 from .wire_object import object_in, string_at, strings_in
 

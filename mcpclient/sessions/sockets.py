@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..errors import UsageError
-from ..net.files import make_private, make_private_folder, open_regular
+from ..net.files import make_private, make_private_folder
 from ..net.futures import call_in_thread
+from ..net.regular_files import open_regular
 from ..version import __version__
 from .front import is_private, is_session_name, peer_user, sessions_folder
 

@@ -16,7 +16,8 @@ from .. import sync
 from ..client.client import Client
 from ..client.connection.options import Wiring
 from ..errors import UsageError
-from ..net.files import change_file, open_regular, write_file
+from ..net.files import change_file, write_file
+from ..net.regular_files import open_regular
 from ..protocol.types import Tool
 from ..transports.replaying import MAX_RECORDING_SIZE, Recording
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator
 
 from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
-from ..net.clocks import retry_after_seconds
+from ..net.http_dates import retry_after_seconds
 
 STEADY = 60.0
 """Seconds after which a connection, or a stream, has worked: its loss is a new failure. Without it,

@@ -15,7 +15,7 @@ from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, parse_url
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import Message, RequestId, plain_id
-from ..net.files import open_regular
+from ..net.regular_files import open_regular
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..recording.conversation import (

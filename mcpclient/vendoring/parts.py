@@ -28,9 +28,9 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *("net.proxies", "net.process.programs", "net.tls", "protocol.header_parameters"),
+            *("net.proxies", "net.process.programs", "net.tls", "net.http_dates"),
             *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
-            "recording.redaction",
+            *("protocol.header_parameters", "recording.redaction"),
         ),
     ),
     "websocket": Part(

@@ -5,12 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.framing.escaping import escape, escape_in_json
-from mcpclient.framing.invisible import (
-    described_invisible,
-    find_invisible,
-    invisible_in,
-    without_invisible,
-)
+from mcpclient.framing.invisible import find_invisible, without_invisible
+from mcpclient.framing.visible_texts import described_invisible, invisible_in
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "run rm")
 

@@ -17,7 +17,7 @@ from mcpclient.errors import UsageError
 from mcpclient.gate import gate
 from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
-from mcpclient.net.paths import config_folder
+from mcpclient.net.user_folders import config_folder
 from tests.support.requirements import required
 
 Write = Callable[[str, Any], Path]

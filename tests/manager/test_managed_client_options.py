@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Sandbox, ServerConfig, ServerLimits
-from mcpclient.client.connection.targets import runs_here
+from mcpclient.client.connection.target_names import runs_here
 from mcpclient.manager.managed_client import options_for
 from tests.manager.fleet import Member
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.net.clocks import http_date, retry_after_seconds
+from mcpclient.net.http_dates import http_date, retry_after_seconds
 from tests.support.properties import examples
 
 # Sun, 06 Nov 1994 08:49:37 GMT, the example of RFC 9110, section 5.6.7.

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net.files import LockFolder, change_file, open_regular
+from mcpclient.net.files import LockFolder, change_file
 from mcpclient.net.login.storage import FileStore
+from mcpclient.net.regular_files import open_regular
 from mcpclient.sandbox import files
 from mcpclient.vendoring import manifest
 

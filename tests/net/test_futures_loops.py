@@ -30,7 +30,7 @@ PATIENCE = 20.0
 
 @pytest.fixture(autouse=True)
 def _looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(futures, "_LOOK_EVERY", 0.02)
+    monkeypatch.setattr(futures, "LOOK_EVERY", 0.02)
 
 
 def inside(server: McpServer) -> Client:

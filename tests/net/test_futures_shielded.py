@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from mcpclient.net.futures import run_shielded
+from mcpclient.net.shielded import run_shielded
 
 
 @pytest.fixture(autouse=True)

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpclient.net.paths import (
-    bundle_name,
-    config_folder,
-    is_bundle,
-    state_folder,
-)
+from mcpclient.net.paths import bundle_name, is_bundle
+from mcpclient.net.user_folders import config_folder, state_folder
 
 
 def test_a_bundle_with_a_space_in_its_name(tmp_path: Path) -> None:

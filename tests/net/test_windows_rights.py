@@ -12,7 +12,8 @@ import pytest
 from mcpclient.net.files import change_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.recorder import Recorder
-from mcpclient.net.windows import WindowsCalls, take_from_others, windows_calls
+from mcpclient.net.windows import WindowsCalls, windows_calls
+from mcpclient.net.windows_rights import take_from_others
 
 
 class Windows:

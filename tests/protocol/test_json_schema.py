@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from mcpclient.protocol.json_schema import alternatives, needed_of, properties_of, referenced
+from mcpclient.protocol.json_schema import alternatives
+from mcpclient.protocol.schema_properties import needed_of, properties_of, referenced
 
 
 def test_a_reference_is_part_of_a_uri() -> None:

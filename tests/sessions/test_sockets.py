@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from mcpclient import UsageError
-from mcpclient.net.paths import state_folder
+from mcpclient.net.user_folders import state_folder
 from mcpclient.sessions import front, sockets
 from mcpclient.sessions.front import is_session_name, sessions_folder
 from mcpclient.sessions.sockets import (

@@ -18,8 +18,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...protocol.json_schema import target_of, types_of
+from ...protocol.json_schema import target_of
 from ...protocol.schema.values import join_pointer
+from ...protocol.schema_properties import types_of
 from .rewriting import JsonSchema, Rewritten, every_part, widened, with_root_apart
 
 _COMBINING = ("$ref", "allOf", "anyOf", "oneOf")

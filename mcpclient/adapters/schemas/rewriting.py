@@ -16,10 +16,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, Callable, NamedTuple
 
-from ...protocol.json_schema import pointer_tokens, target_of, tokens_of, types_of
+from ...protocol.json_schema import pointer_tokens, target_of, tokens_of
 from ...protocol.schema import SchemaError, compile_schema
 from ...protocol.schema.references import DRAFT_2020_12, LIST, MAP, ONE, subschemas
 from ...protocol.schema.values import SchemaLimits, join_pointer
+from ...protocol.schema_properties import types_of
 from ...protocol.types import Tool
 
 JsonSchema = dict[str, Any]

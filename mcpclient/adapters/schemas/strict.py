@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ...protocol.json_schema import target_of, types_of
+from ...protocol.json_schema import target_of
 from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
+from ...protocol.schema_properties import types_of
 from .reduced import described, with_members_merged
 from .rewriting import JsonSchema, Rewritten, every_part, rewritten
 

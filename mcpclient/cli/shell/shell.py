@@ -11,12 +11,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Callable
 
-from ...client.connection.targets import short_name
+from ...client.connection.target_names import short_name
 from ...config.config import ServerConfig
 from ...errors import McpError, ServersFailed, UsageError
 from ...manager.manager import Manager
-from ...net.paths import state_folder
 from ...net.process.signals import ctrl_c_calls
+from ...net.user_folders import state_folder
 from ...protocol.types import Prompt
 from ..asking import Asking
 from ..command import Answer, LocalCommand, flag

@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError
 from ...framing.escaping import escape_line
-from ...protocol.json_schema import alternatives, needed_of, properties_of, types_of
+from ...protocol.json_schema import alternatives
+from ...protocol.schema_properties import needed_of, properties_of, types_of
 from ...protocol.wire_object import WireObject
 from ...suggestions import did_you_mean
 from ..arguments import named_values

@@ -25,7 +25,6 @@ from ...errors import (
     UrlElicitationRequired,
 )
 from ...jsonrpc.messages import ErrorCode
-from ...net.clocks import retry_after_seconds
 from ...net.futures import cancel_all
 from ...protocol.negotiation import INPUT_METHODS, MAX_ROUNDS, pause_before_retry, retry_params
 from .connection import Connection
@@ -414,6 +413,8 @@ class CallRecovery:
         self, params: Mapping[str, Any] | None, call: CallDeadline, busy: HttpError
     ) -> dict[str, Any]:
         """Repeat a request the server refused to take, as long as its limits allow."""
+        from ...net.http_dates import retry_after_seconds
+
         longest = min(
             call.options.timeout or math.inf, call.options.max_timeout or math.inf, _MAX_RETRY_AFTER
         )

@@ -13,7 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, Protocol, runtime_checkable
 
 from ...errors import ClientClosed, PeerError, UsageError
-from ...net.futures import TaskLocks, settled
+from ...net.futures import settled
+from ...net.shielded import TaskLocks
 from ...protocol.types import CallToolResult, Tool
 from .callbacks import Observer
 

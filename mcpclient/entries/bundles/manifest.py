@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 from ...errors import safe_repr
 from ...formats.jsonc import JsoncError, parse_jsonc
 from ...framing.escaping import escape_line
-from ...net.paths import absolute_path, home_folder
+from ...net.paths import absolute_path
+from ...net.user_folders import home_folder
 from ...suggestions import there_is_no
 from ..entry import EntryError, kind_of_value, not_a
 from ..variables import (

@@ -37,10 +37,11 @@ from ...framing.logs import logger_for
 from ...framing.uri import http_url, parse_url
 from ...protocol.negotiation import LATEST_HANDSHAKE
 from ..clocks import PausableClocks, seconds_since_epoch
-from ..futures import BackgroundTasks, run_in, run_shielded, settled
+from ..futures import BackgroundTasks, run_in, settled
 from ..guarded_fetch import GuardedFetcher
 from ..network_options import NetworkOptions
 from ..recorder import Recorder, TraceTarget
+from ..shielded import run_shielded
 from .logins import BrowserLogin
 from .static import StaticAuthorizer, failed, forget_variables
 from .storage import FileStore, NeedsAuthMemory, credentials_path, memory_of

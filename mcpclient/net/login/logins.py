@@ -18,8 +18,9 @@ from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
 from ...errors import AuthError, AuthorizationRequired, UsageError
 from ...framing.uri import LOOPBACK_HOSTS
-from ..futures import TaskLocks, cancel_all, resolve
+from ..futures import cancel_all, resolve
 from ..local_http import LocalHttpServer, LocalRequest, LocalResponse
+from ..shielded import TaskLocks
 from .browser import open_browser
 from .storage import FileStore
 from .terminal import Terminal

@@ -30,10 +30,11 @@ from ...auth.grants import store_name
 from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
 from ..clocks import seconds_since_epoch, steady_seconds
-from ..files import LockFolder, open_regular, real_path, replace_content, replace_file
-from ..futures import TaskLocks, run_shielded
-from ..paths import config_folder
+from ..files import LockFolder, real_path, replace_content, replace_file
 from ..process import programs
+from ..regular_files import open_regular
+from ..shielded import TaskLocks, run_shielded
+from ..user_folders import config_folder
 
 # More than ten thousand servers' tokens: this module did not write a longer file.
 _MAX_FILE_SIZE = 64 * 1024 * 1024

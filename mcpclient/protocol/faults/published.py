@@ -8,8 +8,8 @@ from pkgutil import get_data
 from typing import Any
 
 from ...errors import McpError
-from ..json_schema import referenced
 from ..schema import Schema, SchemaLimits, Violation, compile_schema
+from ..schema_properties import referenced
 from ..wire_object import value_at
 
 # A list of 10,000 tools is judged whole; there is no clock, so that the judgement never differs.

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from mcpclient.cli.shell.shell import Shell, history_file
-from mcpclient.net.paths import state_folder
+from mcpclient.net.user_folders import state_folder
 from tests.cli.in_process import ServerInProcess
 from tests.cli.shell.in_shell import Typed, in_shell
 from tests.support.properties import examples

@@ -13,12 +13,8 @@ import mcpclient
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options, Route
-from mcpclient.client.connection.targets import (
-    derive_name,
-    name_targets,
-    route_to,
-    words_of,
-)
+from mcpclient.client.connection.target_names import derive_name, name_targets
+from mcpclient.client.connection.targets import route_to, words_of
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions

@@ -13,7 +13,7 @@ import pytest
 import mcpclient
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
-from mcpclient.net.paths import state_folder
+from mcpclient.net.user_folders import state_folder
 from tests.entries.bundles.making import (
     Entry,
     manifest,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from mcpclient.framing.headers import Headers, encode_header
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.clocks import retry_after_seconds
 from mcpclient.net.cookies import CookieJar
+from mcpclient.net.http_dates import retry_after_seconds
 
 HOME = parse_url("https://shop.example/a/b")
 ELSEWHERE = [
