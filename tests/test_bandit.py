@@ -45,7 +45,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     ),
     "B311": (
         "spreads reconnections; see tests/test_randomness.py",
-        {"client/connection/keeper.py", "transports/backoff.py"},
+        {"transports/backoff.py"},
     ),
     "B406": ("quoteattr writes attributes of XML; no XML is read", {"cli/check.py"}),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),

@@ -30,19 +30,17 @@ from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.bridging.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
 from mcpclient.client.answers.task_answers import _ReceivedTask
-from mcpclient.client.connection.reconnection import Reconnect, Upkeep
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
 from mcpclient.inspector.inspector import inspect
 from mcpclient.inspector.routes import Routes
 from mcpclient.inspector.servers import Room
-from mcpclient.manager.server import Server
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
 from mcpclient.net.login.authentication import FlowRunner
 from mcpclient.net.login.storage import MemoryStore, _Security
 from mcpclient.sessions.sockets import Place, listen
-from mcpclient.transports.backoff import delays
+from mcpclient.transports.backoff import Retries
 from tests.auth.world import (
     AuthorizationServerFake,
     ResourceServerFake,
@@ -186,19 +184,8 @@ def secret_pieces() -> bytes:
     return bytes.fromhex(written["name"].partition(".")[0])
 
 
-def reconnection_delay() -> float:
-    return next(delays())
-
-
-def manager_delay() -> float:
-    async def main() -> float:
-        server = SimpleNamespace(_upkeep=Upkeep(Reconnect()), handle=int)
-        Server._pause(cast(Server, server))
-        server._timer.cancel()
-        delay = server._timer.when() - asyncio.get_running_loop().time()
-        return float(round(delay, 3))
-
-    return asyncio.run(main())
+def retry_pause() -> float | None:
+    return Retries().next_delay()
 
 
 def sandbox_folder() -> bytes:
@@ -264,8 +251,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
 
 # What only spreads clients over time may come from anywhere.
 CHANCE: Mapping[str, list[tuple[str, Draw]]] = {
-    "transports.backoff:delays": [("random.random", reconnection_delay)],
-    "client.connection.keeper:Keeper._pause": [("random.random", manager_delay)],
+    "transports.backoff:Retries.next_delay": [("random.random", retry_pause)],
 }
 
 # Bytes that must vary: what a guesser would have to know (RFC 7636 section 7.1, RFC 6749 section

@@ -42,6 +42,8 @@ class Server(ServerTools, Keeper):
             self.status: Status = Status(config.state)
         self._shared = shared
         self._client: ManagedClient | None = None
+        self._is_switched_on = False  # by the user, whatever the configuration says
+        self._version = ""  # the revision that is tried first
 
     def __repr__(self) -> str:
         return escape_line(f"<mcpclient.Server {self.name} {self.status}>")
@@ -69,7 +71,7 @@ class Server(ServerTools, Keeper):
                 guard=self._guard if is_guarded else None,
                 decision=lambda: self.config.decision,
                 caps=shared.caps,
-                version=wiring.version or self._upkeep.version,
+                version=wiring.version or self._version,
             )
             options = options_for(self.config, shared.options)
             client = ManagedClient(
@@ -98,7 +100,7 @@ class Server(ServerTools, Keeper):
     def remember(self, remembered: Remembered, *, defer: bool) -> None:
         """Restore the tools of an earlier run: offer them now, or only keep their names."""
         if self.config.state == "ready":
-            self._upkeep.version = remembered.version
+            self._version = remembered.version
             if defer:
                 self.status = Status.DEFERRED
         self._recall(remembered, offer=self.status is Status.DEFERRED)
@@ -122,8 +124,8 @@ class Server(ServerTools, Keeper):
 
     async def _connect_for_user(self) -> None:
         if self.status is not Status.CONNECTED:
-            self._upkeep.is_asked_for = True
-            self._upkeep.is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
+            self._is_asked_for = True
+            self._is_switched_on |= self.status is Status.DISABLED or not self.config.enabled
             self.handle(Event.CONNECT)
         await self.settled()
 
@@ -199,8 +201,8 @@ class Server(ServerTools, Keeper):
             self.audit_refusal(refusal)
             raise refusal
         await self.ended()
-        auth, is_asked_for = self._options.get("auth"), self._upkeep.is_asked_for
-        await look_for_login(self.config.target, auth, is_asked_for)
+        auth = self._options.get("auth")
+        await look_for_login(self.config.target, auth, self._is_asked_for)
         local = runs_here(self.config.target)
         tools = await self._shared.slots.run(self._open_client, local=local)
         if not self.client.is_connected:
@@ -224,11 +226,11 @@ class Server(ServerTools, Keeper):
 
         One that has changed gets another client. Raises `UsageError` for one that cannot be used.
         """
-        config = await self._shared.admit(self.config, self._upkeep.is_switched_on)
+        config = await self._shared.admit(self.config, self._is_switched_on)
         # No await from here on: code that ends this attempt must see either the old configuration
         # with its client, or the new one without.
         is_same, self.config = same_server(self.config, config), config
         if not is_same and self._client is not None:
             self._end_later(asyncio.get_running_loop().create_task(self._client.close()))
-            self._client, self._upkeep.version = None, ""
+            self._client, self._version = None, ""
         return refusal_of(config)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from ..errors import CommandNotFound, HttpError, McpError, NetworkError, SessionExpired
 from ..net.http_dates import retry_after_seconds
@@ -17,16 +17,12 @@ MAX_TRIES = 5
 """Tries in a row, without progress, before giving up."""
 
 
-def delays() -> Iterator[float]:
-    """Yield `MAX_TRIES` delays in seconds: 1, then each twice the one before, with up to 25 % more.
+def retry_delay(attempt: int, chance: float) -> float | None:
+    """Return the seconds before a retry: 1, then twice the ones before, with up to 25 % more.
 
-    The chance in that keeps the clients of a restarted server from reconnecting all at once. Begin
-    a new iterator after progress, and only then.
+    ``attempt``: 0 for the first; None after `MAX_TRIES`. ``chance``: 0 to 1.
     """
-    import random
-
-    for number in range(MAX_TRIES):
-        yield 2.0**number * (1 + 0.25 * random.random())
+    return 2.0**attempt * (1 + 0.25 * chance) if attempt < MAX_TRIES else None
 
 
 # Temporary failures of a server that is reachable (RFC 9110 section 15.5.9, RFC 6585, 5xx).
@@ -43,28 +39,42 @@ def may_pass(error: McpError) -> bool:
 
 
 class Retries:
-    """The retries of one operation: counts failures in a row, and waits longer after each."""
+    """The failures in a row of one operation, and the pauses after them.
 
-    def __init__(self) -> None:
-        self._delays: Iterator[float] = delays()
-        self._began = math.inf
+    ``delay``: takes the number of failures before this one, and a chance from 0 to 1, which keeps
+    the clients of a restarted server from returning all at once. It returns the seconds before the
+    next try, None where there is to be none.
+    """
+
+    def __init__(self, delay: Callable[[int, float], float | None] = retry_delay) -> None:
+        self._delay = delay
+        self._failures = 0
+        self._began: float | None = None
 
     def begin(self) -> None:
         """Note that the operation begins: if it lasts, its failure is the first one again."""
         self._began = asyncio.get_running_loop().time()
 
     def succeeded(self) -> None:
-        """Forget the failures."""
-        self._delays = delays()
+        """Forget the failures: there was progress."""
+        self._failures = 0
+
+    def next_delay(self) -> float | None:
+        """Count a failure; return the seconds before the next try, None where there is none."""
+        import random
+
+        began, self._began = self._began, None
+        if began is not None and asyncio.get_running_loop().time() - began >= STEADY:
+            self._failures = 0
+        self._failures += 1
+        return self._delay(self._failures - 1, random.random())
 
     async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
         """Wait before a retry; raise the error when that is pointless or the tries are used up.
 
         The server's ``Retry-After`` is respected, for ``longest`` seconds at most.
         """
-        if asyncio.get_running_loop().time() - self._began >= STEADY:
-            self.succeeded()
-        delay = next(self._delays, None) if may_pass(error) else None
+        delay = self.next_delay() if may_pass(error) else None
         if delay is None:
             raise error
         if isinstance(error, HttpError):

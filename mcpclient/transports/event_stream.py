@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import deque
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from typing import Callable
 
 from ..errors import ConnectionLost, HttpError, McpError, MessageTooLarge
@@ -21,7 +21,7 @@ from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
 from ..net.futures import resolve
 from ..net.http import ResponseSink
-from .backoff import delays
+from .backoff import Retries
 from .base import Receiver, deliver_text
 from .http_messages import Refusal, Sending
 
@@ -71,7 +71,7 @@ class EventStream:
         self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._previous_id = ""
         self._replaying = False
-        self._delays: Iterator[float] = delays()
+        self._retries = Retries()
 
     def feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes of the current connection complete."""
@@ -126,9 +126,9 @@ class EventStream:
         ``longest``. Tries are counted anew only when the last connection brought something.
         """
         if self.progressed:
-            self._delays = delays()
+            self._retries.succeeded()
             self.progressed = False
-        delay = next(self._delays, None)
+        delay = self._retries.next_delay()
         if delay is None or self._retry is None:
             return None if delay is None else min(delay, longest)
         return max(self._retry / 1000, _MIN_DELAY)

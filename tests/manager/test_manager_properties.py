@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from mcpclient import Manager, Status, StatusChanged
-from mcpclient.client.connection.reconnection import TABLE
+from mcpclient.client.connection.reconnection import OUTCOMES, TABLE, reach
 from mcpclient.errors import McpError
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member
@@ -19,7 +19,9 @@ from tests.support.virtual_time import VirtualTimeLoop, _shut_down
 
 names = st.sampled_from(["a", "b"])
 
-STEPS = {(before, after) for (before, _), after in TABLE.items()}
+STEPS = {(before, after) for (before, _), after in TABLE.items()} | {
+    (before, reach(before, outcome)[0]) for before in Status for outcome in OUTCOMES
+}
 
 
 class World(RuleBasedStateMachine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager, Reconnect, ServerConfig, Status, StatusChanged
-from mcpclient.client.connection import keeper as module
+from mcpclient.client.connection import keeper
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     AuthorizationRequired,
@@ -37,7 +38,7 @@ STDIO = [sys.executable, str(TOP / "tests" / "servers" / "mcp_stdio.py")]
 @pytest.fixture(autouse=True)
 def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pauses are exactly as long as they are meant to be."""
-    monkeypatch.setattr(module, "random", lambda: 0.5)
+    monkeypatch.setattr(random, "random", lambda: 0.5)
 
 
 async def lose(member: Member) -> None:
@@ -79,7 +80,7 @@ async def test_a_pause_is_as_long_as_chance_has_it(
     chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-MANY-5: many clients of one server do not return at once."""
-    monkeypatch.setattr(module, "random", lambda: chance)
+    monkeypatch.setattr(random, "random", lambda: chance)
     loop = asyncio.get_running_loop()
     member = Member("x")
     async with Manager({"a": member}) as manager:
@@ -215,7 +216,7 @@ async def test_a_needed_login_is_forgotten_after_15_minutes(
 ) -> None:
     """F-AUTH-11: then a call tries again."""
     now = [1000.0]
-    monkeypatch.setattr(module, "seconds_since_epoch", lambda: now[0])
+    monkeypatch.setattr(keeper, "seconds_since_epoch", lambda: now[0])
     member = flaky(HttpError(401, {}, b""))
     async with Manager({"a": member}) as manager:
         for _ in range(2):

@@ -11,8 +11,7 @@ from __future__ import annotations
 import abc
 import asyncio
 import math
-from collections.abc import Awaitable, Mapping
-from random import random
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from ...errors import (
@@ -26,6 +25,7 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...net.clocks import seconds_since_epoch
 from ...net.futures import LoopBound, NextChange, cancel, consume_exception
+from ...transports.backoff import Retries
 from ..events.callbacks import Observer
 from .limits import RequestOptions
 from .reconnection import (
@@ -34,10 +34,10 @@ from .reconnection import (
     Event,
     Reconnect,
     Status,
-    Upkeep,
     after_attempt,
     did_not_run,
     lacks_login,
+    reach,
     step,
 )
 
@@ -90,8 +90,10 @@ class Keeper(_Uses, abc.ABC):
         self.is_over: bool = False
         self.home = home
         self._policy = policy
-        self._upkeep = Upkeep(policy)
+        self._retries = Retries((policy or Reconnect()).delay)
+        self._failures = 0  # calls in a row that failed because of the network
         self._attempt: asyncio.Task[None] | None = None
+        self._is_asked_for = False  # by the user, so that a login may be wanted
         self._timer: asyncio.TimerHandle | None = None
         # Attempts that were cancelled, and connections that are being closed. Something of theirs
         # may still be open, so they are awaited before the next is made, and by who disconnects.
@@ -219,15 +221,23 @@ class Keeper(_Uses, abc.ABC):
 
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
-        self._upkeep.failures = self._upkeep.attempts = 0
+        self._failures = 0
+        self._retries.succeeded()
 
     def call_failed(self, kept: object, error: McpError) -> None:
-        """Count a failed call; too many in a row, and the connection is made anew."""
+        """Count a failed call; too many in a row, and the connection is made anew.
+
+        A connection reset, timed out, refused or unreachable, a broken pipe, a stream that is gone:
+        all are a `ConnectionLost` or a `ConnectFailed` here. A call timeout counts among them as
+        long as the server says nothing else meanwhile.
+        """
         if kept is not self.kept or self.status is not Status.CONNECTED:
             return
+        is_counted = isinstance(error, (ConnectionLost, ConnectFailed, CallTimeout))
+        self._failures = self._failures + 1 if is_counted else 0  # else it answered
         if lacks_login(error):
-            self.handle(Status.NEEDS_AUTH, error)
-        elif self._upkeep.failed(error):
+            self._reach(Status.NEEDS_AUTH, error)
+        elif self._policy is not None and self._failures >= self._policy.terminal_errors:
             self.lost(kept, error)
 
     def lost(self, kept: object, error: McpError) -> None:
@@ -237,15 +247,19 @@ class Keeper(_Uses, abc.ABC):
 
     # The machine
 
-    def handle(self, event: Event | Status, error: Exception | None = None) -> None:
+    def handle(self, event: Event, error: Exception | None = None) -> None:
         """Move to the next state, and act on the way."""
-        old = self.status
-        if self.is_over and event is not Event.DISCONNECT:
-            return
         if event is Event.LOST and self._policy is None:
             event = Event.DISCONNECT
-        status, actions = step(old, event)
-        self.status = status
+        if not self.is_over or event is Event.DISCONNECT:
+            self._move(*step(self.status, event), error)
+
+    def _reach(self, outcome: Status, error: Exception | None = None) -> None:
+        if not self.is_over:
+            self._move(*reach(self.status, outcome), error)
+
+    def _move(self, status: Status, actions: Iterable[Action], error: Exception | None) -> None:
+        old, self.status = self.status, status
         if not actions:
             return
         self.error = error
@@ -281,17 +295,17 @@ class Keeper(_Uses, abc.ABC):
         except Exception as error:
             self._failed(error)
         else:
-            self._attempt, self._upkeep.is_asked_for = None, False
-            self.handle(Status.CONNECTED)
+            self._attempt, self._is_asked_for = None, False
+            self._reach(Status.CONNECTED)
             self._connected(made)
 
     def _failed(self, error: Exception) -> None:
-        self._attempt, self._upkeep.is_asked_for = None, False
-        self.handle(self._outcome(error), error)
+        self._attempt, self._is_asked_for = None, False
+        self._reach(self._outcome(error), error)
 
     def _pause(self) -> None:
         loop = asyncio.get_running_loop()
-        delay = self._upkeep.next_delay(loop.time(), random())
+        delay = self._retries.next_delay() or 0.0
         self.next_try = seconds_since_epoch() + delay
         self._timer = loop.call_later(delay, lambda: self.handle(Event.RETRY, self.error))
 
@@ -314,7 +328,8 @@ class Keeper(_Uses, abc.ABC):
         task.add_done_callback(consume_exception)
 
     def _rest(self) -> None:
-        self._upkeep.opened(asyncio.get_running_loop().time())
+        self._failures = 0
+        self._retries.begin()
 
 
 _ACTIONS: Mapping[Action, Callable[[Keeper], None]] = {

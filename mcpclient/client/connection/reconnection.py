@@ -12,23 +12,21 @@
                                                                   └────────┘
     DISCONNECT leads from each of them to CLOSED            RETRY after a pause, or failed
 
-``TABLE[state, event]`` is the next state, and `step` adds the actions on the way to it. A pair that
-is not in the table changes nothing. It has neither clock nor connection: `keeper.Keeper` acts.
+``TABLE[state, event]`` is the next state after an event, and `reach` finds that after an attempt;
+both add the actions on the way to it. A pair that is not in the table changes nothing. There is
+neither clock nor connection here: `keeper.Keeper` acts.
 """
 
 from __future__ import annotations
 
 import enum
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ...errors import (
     AuthorizationDenied,
     AuthorizationRequired,
-    CallTimeout,
     ConnectFailed,
-    ConnectionLost,
     HttpError,
     InsufficientScope,
     McpError,
@@ -36,7 +34,6 @@ from ...errors import (
     TokenRequestFailed,
     UsageError,
 )
-from ...transports.backoff import STEADY
 
 
 class Status(str, enum.Enum):
@@ -104,7 +101,7 @@ class Reconnect:
 
 
 class Event(enum.Enum):
-    """An event in the life of a server; so is the status that an attempt, or a call, leads to."""
+    """An event in the life of a server, other than the end of an attempt."""
 
     CONNECT = "the user asks for a connection"
     CALL = "a call needs a connection"
@@ -143,7 +140,7 @@ NEXT_STEPS = {
 }
 """The reason for a status in which no call can be made, and what to do."""
 
-TABLE: Mapping[tuple[Status, Event | Status], Status] = {
+TABLE: Mapping[tuple[Status, Event], Status] = {
     **{
         (state, Event.CONNECT): _S.CONNECTING
         for state in (*_FORBIDDEN, _S.DEFERRED, *_FAILED, _S.CLOSED)
@@ -152,35 +149,45 @@ TABLE: Mapping[tuple[Status, Event | Status], Status] = {
         (state, Event.DISCONNECT): _S.CLOSED
         for state in (_S.DEFERRED, *UNDER_WAY, _S.CONNECTED, *_FAILED)
     },
-    **{
-        (state, outcome): outcome
-        for state in UNDER_WAY
-        for outcome in (*_FORBIDDEN, _S.CONNECTED, *_FAILED)
-    },
     (_S.DEFERRED, Event.CALL): _S.CONNECTING,
     (_S.FAILED, Event.CALL): _S.CONNECTING,
     (_S.CONNECTED, Event.LOST): _S.RECONNECTING,
-    (_S.CONNECTED, _S.NEEDS_AUTH): _S.NEEDS_AUTH,
     # After a loss: for as long as the manager is open
     (_S.RECONNECTING, Event.RETRY): _S.RECONNECTING,
     (_S.RECONNECTING, Event.CONNECT): _S.RECONNECTING,
-    (_S.RECONNECTING, _S.FAILED): _S.RECONNECTING,
 }
 
+OUTCOMES = (*_FORBIDDEN, _S.CONNECTED, *_FAILED)
+"""The statuses that an attempt may lead to."""
 
-def step(state: Status, event: Event | Status) -> tuple[Status, tuple[Action, ...]]:
+_ENDING = (Action.STOP, Action.CLOSE, Action.DROP_TOOLS)
+_WAITING = (Action.CLOSE, Action.KEEP_TOOLS, Action.PAUSE)
+
+
+def step(state: Status, event: Event) -> tuple[Status, tuple[Action, ...]]:
     """Return the next state, and the actions on the way to it."""
     after = TABLE.get((state, event))
     if after is None:
         return state, ()
-    if after is _S.CONNECTED:
-        return after, (Action.REST,)
-    if after is _S.CLOSED or after in _FORBIDDEN:
-        return after, (Action.STOP, Action.CLOSE, Action.DROP_TOOLS)
-    if isinstance(event, Event) and event is not Event.LOST:
-        return after, (Action.OPEN,)
-    is_paused = (Action.PAUSE,) if after is _S.RECONNECTING else ()
-    return after, (Action.CLOSE, Action.KEEP_TOOLS, *is_paused)
+    if event is Event.LOST:
+        return after, _WAITING
+    return after, _ENDING if event is Event.DISCONNECT else (Action.OPEN,)
+
+
+def reach(state: Status, outcome: Status) -> tuple[Status, tuple[Action, ...]]:
+    """Return the state after an attempt with one of the `OUTCOMES`, and the actions.
+
+    A call without a login ends a connection as such an attempt would.
+    """
+    if state not in UNDER_WAY and (state, outcome) != (_S.CONNECTED, _S.NEEDS_AUTH):
+        return state, ()
+    if outcome is _S.CONNECTED:
+        return outcome, (Action.REST,)
+    if outcome in _FORBIDDEN:
+        return outcome, _ENDING
+    if state is _S.RECONNECTING and outcome is _S.FAILED:
+        return state, _WAITING
+    return outcome, (Action.CLOSE, Action.KEEP_TOOLS)
 
 
 _UNAUTHORIZED = 401
@@ -211,45 +218,3 @@ def after_attempt(error: McpError) -> Status:
 def did_not_run(error: McpError) -> bool:
     """Return whether a failed call certainly never reached the server and may be repeated."""
     return isinstance(error, ConnectFailed)
-
-
-class Upkeep:
-    """The flags and counts of a connection that are not in its status.
-
-    ``is_asked_for``: the user asks for the connection that is being made, so that a login may be
-    wanted. ``is_switched_on``: the user has, whatever the configuration says. ``version``: the
-    revision that is tried first. ``failures``: calls in a row that failed because of the network.
-    ``attempts``: since a connection lasted.
-    """
-
-    def __init__(self, reconnect: Reconnect | None) -> None:
-        self.is_asked_for = self.is_switched_on = False
-        self.version = ""
-        self.failures: int = 0
-        self.attempts: int = 0
-        self._reconnect = reconnect
-        self._opened_at = math.inf
-
-    def opened(self, now: float) -> None:
-        """Begin anew with counting failures, and with attempts if the connection lasts."""
-        self.failures, self._opened_at = 0, now
-
-    def failed(self, error: McpError) -> bool:
-        """Count a failed call; return whether the connection is to be made anew.
-
-        A connection reset, timed out, refused or unreachable, a broken pipe, a stream that is gone:
-        all are a `ConnectionLost` or a `ConnectFailed` here. A call timeout counts among them as
-        long as the server says nothing else meanwhile.
-        """
-        is_counted = isinstance(error, (ConnectionLost, ConnectFailed, CallTimeout))
-        self.failures = self.failures + 1 if is_counted else 0  # else it answered
-        limit = math.inf if self._reconnect is None else self._reconnect.terminal_errors
-        return self.failures >= limit
-
-    def next_delay(self, now: float, chance: float) -> float:
-        """Return the seconds before another attempt; ``chance``: 0 to 1."""
-        if now - self._opened_at >= STEADY:
-            self.attempts = 0
-        self._opened_at = math.inf
-        self.attempts += 1
-        return (self._reconnect or Reconnect()).delay(self.attempts - 1, chance)

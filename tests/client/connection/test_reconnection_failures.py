@@ -9,7 +9,6 @@ import pytest
 from mcpclient.client.connection.reconnection import (
     Reconnect,
     Status,
-    Upkeep,
     after_attempt,
     did_not_run,
     lacks_login,
@@ -72,17 +71,6 @@ def test_which_calls_need_a_login() -> None:
     """F-AUTH-11"""
     assert lacks_login(LOGIN) and lacks_login(HttpError(401, {}, b""))
     assert not lacks_login(HttpError(403, {}, b"")) and not lacks_login(LOST)
-
-
-def test_counting() -> None:
-    """F-MANY-5, seed 002 (15.4.2): in a row, which any answer interrupts."""
-    count = Upkeep(Reconnect(terminal_errors=3))
-    refused = ConnectFailed("s", "refused")
-    assert [count.failed(each) for each in (LOST, refused)] == [False, False]
-    assert not count.failed(HttpError(500, {}, b""))
-    outcomes = [count.failed(each) for each in (LOST, CallTimeout("m", 1.0), refused)]
-    assert outcomes == [False, False, True]
-    assert not any(Upkeep(None).failed(LOST) for _ in range(9))
 
 
 # Pauses between attempts
