@@ -17,6 +17,7 @@ from mcpclient.cli.commands import command_named
 from mcpclient.cli.connecting import client_for
 from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
+from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import HeadersHelper
 
 URL = "https://a.example/mcp"
@@ -31,7 +32,7 @@ def made(server: Server, *words: str) -> Client:
 
 
 def options_of(server: Server, *words: str) -> Any:
-    return made(server, *words)._connection.options
+    return connection_of(made(server, *words)).options
 
 
 def test_the_options_reach_the_client() -> None:
@@ -61,7 +62,7 @@ def test_commands_for_tasks_declare_that_they_handle_them(
     """F-SHOW-21: without that, a server of 2026-07-28 makes no task."""
     options = parser_of(command_named(words[0])).parse_args(words[1:])
     client = client_for(Server(["s"]), options, screen())
-    assert client._connection.options.tasks is handles_tasks
+    assert connection_of(client).options.tasks is handles_tasks
 
 
 def test_the_command_line_counts_more_than_the_configuration() -> None:

@@ -17,6 +17,7 @@ import mcpclient
 from mcpclient.auth.options import ApiKey, ClientCredentials, OAuth
 from mcpclient.client.client import Client
 from mcpclient.client.events.callbacks import Hooks
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import AuthorizationRequired, McpError, ProcessExited, UsageError
 from mcpclient.net.login.authentication import finish_auth
 from mcpclient.net.login.logins import BrowserLogin, TwoStepLogin
@@ -290,7 +291,7 @@ async def test_a_browser_login_shows_only_the_address(
 )
 def test_nothing_about_a_client_shows_what_it_was_given(target: Any, options: Any) -> None:
     """F-AUTH-12"""
-    connection = Client(target, **options)._connection
+    connection = connection_of(Client(target, **options))
     shown = repr([Client(target, **options), connection.options, connection.route])
     assert "SECRET" not in shown
 

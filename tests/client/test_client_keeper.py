@@ -10,6 +10,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Client, Reconnect, sync
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,
@@ -61,7 +62,7 @@ def kept(member: Member, **options: Any) -> Client:
 
 
 async def lose(client: Client) -> None:
-    client._connection.session.connection_lost(RESET)
+    connection_of(client).session.connection_lost(RESET)
     await turns()
 
 

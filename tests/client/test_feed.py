@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.listen import (
     EventsMissed,
@@ -99,7 +100,7 @@ async def test_a_renewed_session_is_subscribed_anew_at_once() -> None:
     """F-HTTP-6, F-API-14: an expired session is renewed for some other call."""
     server = handshake_server()
     async with server.client() as client, client.listen(uris=["a"]) as subscription:
-        await client._connection.renew(client._connection.generation)
+        await connection_of(client).renew(connection_of(client).generation)
         before = asyncio.get_running_loop().time()
         assert isinstance(await next_event(subscription), EventsMissed)
         assert asyncio.get_running_loop().time() == before
@@ -163,7 +164,7 @@ async def test_a_failure_of_the_listener_itself_is_logged(
     """F-API-14"""
     server = ListeningServer()
     async with server.client() as client:
-        monkeypatch.setattr(client._connection, "restore", lambda: 1 / 0)
+        monkeypatch.setattr(connection_of(client), "restore", lambda: 1 / 0)
         subscription = client.listen(tools=True)
         assert [event async for event in subscription] == []
     assert "a subscription failed" in caplog.text

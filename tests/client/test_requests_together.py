@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.requests import connection_of
 from tests.client.inside import VERSIONS, Server
 
 pytestmark = pytest.mark.virtual_time
@@ -86,10 +87,10 @@ async def test_a_tool_that_is_a_task_is_called_as_one() -> None:
     server = Server(tools_list={"tools": [tool]}, tools_call=call)
     async with server.client() as client:
         await client.list_tools()
-        agreement = client._connection.agreement
+        agreement = connection_of(client).agreement
         assert agreement is not None
         tasks: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
-        client._connection.agreement = agreement._replace(capabilities=tasks)
+        connection_of(client).agreement = agreement._replace(capabilities=tasks)
         outcomes = await client.call_tools([("slow", {}), ("quick", {})])
         assert asked == {"slow": True, "quick": False}
         assert told(outcomes)[1] == ""

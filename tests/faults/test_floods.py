@@ -11,6 +11,7 @@ import pytest
 import mcpclient
 from mcpclient.client.answers import inbound_requests as answering
 from mcpclient.client.events import callbacks
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallTimeout, ConnectionLost, McpError, MessageTooLarge
 from mcpclient.transports import connected
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
@@ -171,7 +172,7 @@ async def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
         client = mcpclient.connect(url, protocol_version=VERSION, timeout=5)
         connecting = asyncio.ensure_future(client.connect())
         await asyncio.sleep(4)
-        connected = client._connection._connecting
+        connected = connection_of(client)._connecting
         assert connected is not None
         websocket = connected.transport
         held.append(websocket._stream._transport.get_write_buffer_size())  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient import Client, UsageError
+from mcpclient.client.requests import connection_of
 from mcpclient.inspector import board as module
 from mcpclient.inspector.board import Board, Calls, PageRequest, Questions, with_limited_depth
 from mcpclient.protocol.elicitation import ElicitationRequest
@@ -115,7 +116,7 @@ async def test_every_method(method: str, params: dict[str, Any], expected: str) 
 class Stub:
     """A client that tells of its progress too late, and takes any request."""
 
-    _connection = Client("x")._connection
+    _connection = connection_of(Client("x"))
 
     def __init__(self) -> None:
         self.fresh: object = None

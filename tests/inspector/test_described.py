@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ConnectFailed, OAuth, PeerError, Recording, UsageError
+from mcpclient.client.requests import connection_of
 from mcpclient.inspector import described as module
 from mcpclient.inspector.described import (
     Lists,
@@ -136,7 +137,7 @@ def test_a_url_has_no_secret(url: str, expected: str) -> None:
 
 def test_how_a_client_reaches_its_server() -> None:
     def copied(target: Any, **options: Any) -> dict[str, Any]:
-        connection = Client(target, **options)._connection
+        connection = connection_of(Client(target, **options))
         return copied_target(connection.route.destination, connection.options)
 
     assert copied(["server", "x"], cwd="/srv") == {"command": [["server"], ["x"]], "cwd": "/srv"}

@@ -205,7 +205,7 @@ def room_of(client: Client, *, always: bool = False) -> Room:
 
 
 def recorder_is_on(client: Client) -> bool:
-    recorder = client._connection.options.network.recorder
+    recorder = connection_of(client).options.network.recorder
     return recorder is not None and recorder.is_on
 
 

@@ -57,7 +57,7 @@ def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
             assert (await manager.connect("off")).status is Status.CONNECTED
             seen = []
             events = manager.events()
-            transport: Any = manager["off"]._connection.session.transport
+            transport: Any = connection_of(manager["off"]).session.transport
             os.kill(transport._process.pid, signal.SIGTERM)
             async for event in events:
                 if isinstance(event, StatusChanged):

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, ClientClosed, ConnectionLost, UsageError
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import LossKind
 from mcpclient.net import futures
 from mcpclient.net.futures import run_in
@@ -181,7 +182,7 @@ def test_connecting_again_from_elsewhere_happens_at_home() -> None:
         with pytest.raises(ConnectionLost):
             asyncio.run(client.call_tool("die", {"code": 1}))
         asyncio.run(client.connect())
-        assert client._connection.loop is home.loop
+        assert connection_of(client).loop is home.loop
         asyncio.run(client.ping())
         asyncio.run(client.close())
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.requests import connection_of
 from mcpclient.protocol.wire_object import WireObject
 from mcpclient.recording.redaction import Redactor
 from mcpclient.recording.secret_arguments import (
@@ -129,7 +130,7 @@ def test_secret_arguments_are_nowhere(way: str, tmp_path: Path) -> None:
         client = mcpclient.Client(transport, protocol_version="2025-11-25", trace=trace)
         async with client:
             await client.list_tools()
-            end = client._connection.trace_to(path) if way == "a late trace" else None
+            end = connection_of(client).trace_to(path) if way == "a late trace" else None
             if way == "call_tools":
                 await client.call_tools([("log_on", arguments)])
             else:

@@ -15,6 +15,7 @@ import pytest
 
 from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
 from mcpclient.client.connection.options import Wiring
+from mcpclient.client.requests import connection_of
 from mcpclient.sessions import host as hosts
 from mcpclient.sessions.host import Host, SessionTransport
 from mcpclient.sessions.sockets import Place, ask, listen
@@ -222,7 +223,7 @@ async def test_a_resource_stays_subscribed_for_the_others() -> None:
 async def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: of a remote server, whose callers notice nothing."""
     async with session(server := Server("handshake")) as host, joined() as client:
-        upstream = host.client._connection.session
+        upstream = connection_of(host.client).session
         answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
 
         async def once(sent: Any) -> dict[str, Any]:
@@ -337,7 +338,7 @@ async def test_a_remote_server_is_reached_anew() -> None:
     """F-SHOW-12: only a process takes its state with it when it ends."""
     async with session(server := Server("handshake")) as host, joined() as client:
         assert server.end is not None
-        transport = host.client._connection.session.transport
+        transport = connection_of(host.client).session.transport
         transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
         assert not host.over.done()
         assert (await client.call_tool("echo", {"text": "again"})).text == "again"

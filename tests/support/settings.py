@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 import time
+from typing import cast
 
 __all__ = ["Settings", "changed_since", "settings_now"]
 
@@ -28,9 +29,11 @@ _PYTEST = "PYTEST_CURRENT_TEST"  # another one in each phase of a test
 
 def settings_now() -> Settings:
     """Return what is set now, by names that a message can say."""
-    made: Settings = {f"variable {key}": value for key, value in os.environ.items()}
-    made.pop(f"variable {_PYTEST}", None)
-    made.update({f"the handler of {each.name}": signal.getsignal(each) for each in _SIGNALS})
+    made: Settings = {f"the handler of {each.name}": signal.getsignal(each) for each in _SIGNALS}
+    # As Python keeps them: every test comes here twice, and decoding them is most of that time.
+    made["variables"] = variables = dict(vars(os.environ)["_data"])
+    for key in (_PYTEST, _PYTEST.encode()):
+        variables.pop(key, None)
     for name in _LOGGERS:
         logger = logging.getLogger(name)
         made[f"the logger {name!r}"] = (logger.level, logger.propagate, logger.disabled)
@@ -56,8 +59,17 @@ def settings_now() -> Settings:
 def changed_since(before: Settings) -> list[str]:
     """Describe each setting that is another one now."""
     now = settings_now()
+    if now["variables"] != before["variables"]:
+        before, now = _with_variables(before), _with_variables(now)
     changed = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     return [f"{key}: {now.get(key)!r}, which was {before.get(key)!r}" for key in changed]
+
+
+def _with_variables(settings: Settings) -> Settings:
+    """Return the settings with each variable as one of them."""
+    variables = cast("dict[str, str]", settings["variables"])
+    named = {f"variable {os.fsdecode(key)}": os.fsdecode(variables[key]) for key in variables}
+    return {**settings, "variables": None, **named}
 
 
 def _umask() -> int:

@@ -11,6 +11,7 @@ import pytest
 
 import mcpclient
 from mcpclient import CommandNotFound, PeerError, Tool, testing
+from mcpclient.client.requests import connection_of
 from mcpclient.sync.loop_thread import end_loop_thread
 from mcpclient.testing import check_tools
 from mcpclient.testing.cassettes import Completing
@@ -93,7 +94,7 @@ def test_cancelling_a_new_call_reaches_the_server(tmp_path: Path) -> None:
                 for name in calls:
                     await client.call_tool("echo", {"message": "new"})
                     await turns()
-                    completing = client._connection.session.transport
+                    completing = connection_of(client).session.transport
                     assert isinstance(completing, Completing) and not completing._asking
                     calling = asyncio.ensure_future(client.call_tool(name))
                     await server.began.wait()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.requests import connection_of
 from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
@@ -41,4 +42,4 @@ async def test_another_path_is_named() -> None:
     async with mcpclient.connect(target) as client:
         assert "in-process app /api/mcp" in repr(client)
     client = await mcpclient.connect(target)
-    client._connection.abort()
+    connection_of(client).abort()

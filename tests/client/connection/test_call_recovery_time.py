@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient.client.connection.call_recovery import CallDeadline
 from mcpclient.client.connection.limits import RequestOptions
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.negotiation import TASKS
 from tests.client.scripted_server import ScriptedServer
@@ -71,7 +72,7 @@ def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
 async def test_a_cancellation_stays_one() -> None:
     """F-API-8: also where the limit is reached in the same moment, as far as Python can tell."""
     async with ScriptedServer().client() as client:
-        time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
+        time = CallDeadline(connection_of(client), "m", RequestOptions(None, 5))
         task = asyncio.ensure_future(time.limit(asyncio.sleep(10)))
         await asyncio.sleep(1)
         task.cancel()
@@ -87,14 +88,14 @@ async def test_a_cancellation_stays_one() -> None:
 async def test_the_alarm_waits_while_the_clock_stands_still() -> None:
     """F-API-7: a login in the middle of it takes as long as it takes."""
     async with ScriptedServer().client() as client:
-        deadlines = client._connection.session.deadlines
+        deadlines = connection_of(client).session.deadlines
 
         async def log_in() -> str:
             with deadlines.held():
                 await asyncio.sleep(1000)
             return "in"
 
-        time = CallDeadline(client._connection, "m", RequestOptions(None, 5))
+        time = CallDeadline(connection_of(client), "m", RequestOptions(None, 5))
         assert await time.limit(log_in()) == "in"
         assert time.spent == 0
         with time.paused():

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.requests import connection_of
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
@@ -91,7 +92,7 @@ async def test_cancelling_cancels_them_all(first: str) -> None:
         with pytest.raises(asyncio.CancelledError):
             await work
         await asyncio.sleep(1)
-        assert client._connection.session.in_flight == 0
+        assert connection_of(client).session.in_flight == 0
         assert len(server.cancelled) == names.count("never")
         assert len(set(server.cancelled)) == len(server.cancelled)
 
@@ -121,4 +122,4 @@ async def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:
     async with Server().opened() as client:
         outcomes = await client.call_tools([("a", {}), ("b", {"x": float("nan")}), ("c", {})])
         assert told(outcomes) == ["a", "UsageError", "c"]
-        assert client._connection.session.in_flight == 0
+        assert connection_of(client).session.in_flight == 0

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, Manager, ServerLimits, ToolError
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallTimeout, HttpError, PeerError, ServerUnavailable
 from tests.client.scripted_server import ScriptedServer
 from tests.manager.fleet import Member
@@ -153,7 +154,7 @@ async def test_failures_are_those_of_the_server(
             async def fail(*_: Any) -> Any:
                 raise answer
 
-            monkeypatch.setattr(client._connection.session, "answer_to", fail)
+            monkeypatch.setattr(connection_of(client).session, "answer_to", fail)
         for _ in range(2):
             with pytest.raises(Exception) as raised:  # noqa: PT011
                 await client.call_tool("x", raise_on_error=True)

@@ -13,6 +13,7 @@ import pytest
 
 from mcpclient.client.client import Client
 from mcpclient.client.connection.options import EraMemory, Wiring
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
@@ -209,10 +210,10 @@ async def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
     async with client_of(server, keep_alive=10) as client:
         await asyncio.sleep(5)
         if is_lost:
-            client._connection.session.connection_lost(ConnectionLost("gone"))
+            connection_of(client).session.connection_lost(ConnectionLost("gone"))
             await client.connect()
         else:
-            await client._connection.renew(client._connection.generation)
+            await connection_of(client).renew(connection_of(client).generation)
         await asyncio.sleep(31)
         assert len(server.messages("ping")) == 3
 
@@ -250,7 +251,7 @@ async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
         service.session = "two"
         await client.call_tool("echo", {"text": "x"})
         assert levels() == ["warning"] * 2
-        client._connection.session.connection_lost(ConnectionLost("gone"))
+        connection_of(client).session.connection_lost(ConnectionLost("gone"))
         await client.connect()
         assert levels() == ["warning"] * 3
         server.answers["logging/setLevel"] = refusing(-32601, "Method not found")
@@ -260,7 +261,7 @@ async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
         with pytest.raises(PeerError):
             await client.set_log_level("debug")
         assert levels() == ["warning"] * 4 + ["debug"]
-        assert client._connection.session.log_level == "warning"
+        assert connection_of(client).session.log_level == "warning"
 
 
 class Vanishing(InProcessTransport):
@@ -301,7 +302,7 @@ def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) 
     for version, era in (("1999-01-01", None), ("2025-11-25", Era.HANDSHAKE)):
         options: dict[str, Any] = {"_wiring": Wiring(version=version)}
         client = Client("http://127.0.0.1:9/mcp", **options)
-        assert eras.recall(client._connection.route.key) is era
+        assert eras.recall(connection_of(client).route.key) is era
 
 
 # What a server writes about the probe
@@ -335,7 +336,7 @@ async def test_what_a_server_writes_about_the_probe_is_not_shown() -> None:
     async with Client(command, stderr=lines.append, stop_ladder=QUICK) as client:
         assert client.protocol_version == "2025-11-25"
         assert lines == ["ready"]
-        assert "see the manual" in client._connection.session.transport.stderr_tail
+        assert "see the manual" in connection_of(client).session.transport.stderr_tail
 
 
 @pytest.mark.real_time

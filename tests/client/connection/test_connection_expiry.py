@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient import Client
 from mcpclient.client.connection.opening import Opening
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     ClientClosed,
     HttpError,
@@ -80,7 +81,7 @@ async def test_closed_when_the_new_session_has_just_been_agreed_on(
     follow = Opening.follow
     server = ScriptedServer(version=VERSION)
     client = await server.client(keep_alive=100)
-    connection = client._connection
+    connection = connection_of(client)
 
     async def follow_and_close(self: Opening, *args: Any) -> Agreement:
         agreement = await follow(self, *args)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Client, Recording
+from mcpclient.client.requests import connection_of
 from tests.client.scripted_server import HANDSHAKE, STATELESS, ScriptedServer
 from tests.net.process_helpers import until
 from tests.support.http_server import HttpServer
@@ -122,7 +123,7 @@ def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
             env={"API_KEY": "s3cret-key"},
         )
         async with client:
-            session = client._connection.session
+            session = connection_of(client).session
             await until(lambda: "and wait" in session.transport.stderr_tail, "its first words")
             end = client.trace_to(lines.append)
             await client.ping()

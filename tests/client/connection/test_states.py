@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from mcpclient.client.connection.states import ENDED, TABLE, USABLE, Event, State, step
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import ConnectionLost, SessionExpired
 from tests.client.connection.test_session import HANDSHAKE, Bench
 from tests.client.scripted_server import ScriptedServer
@@ -111,7 +112,7 @@ async def test_what_comes_after_the_end_changes_nothing(state: State) -> None:
 async def test_calls_can_be_made_in_the_usable_states_only(state: State) -> None:
     """F-LIFE-7: of the connection, what can be asked follows from the state."""
     async with in_state(state) as bench:
-        connection = ScriptedServer().client()._connection
+        connection = connection_of(ScriptedServer().client())
         connection.claim_loop()
         connection._session = bench.session
         assert connection.state is state

@@ -18,6 +18,7 @@ import pytest
 import mcpclient
 from mcpclient import AuditLog
 from mcpclient.client.events.audit import logs_of
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallRefused, ConnectFailed, PeerError, SandboxUnavailable, UsageError
 from mcpclient.net.chained_log import ChainedLog, read_log, verify_log
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
@@ -267,7 +268,7 @@ def test_the_account_of_a_login_stands_in_each_line(path: Path) -> None:
     """F-AUDIT-1"""
     auth = mcpclient.OAuth(account="work")  # and a secret in a URI does not
     client = mcpclient.connect("https://example.com/mcp", auth=auth, audit=path)
-    audit = client._connection.audit
+    audit = connection_of(client).audit
     assert audit is not None
     audit.refused(ConnectFailed("x", "y"))
     audit.refused(UsageError("z"), "resources/read", "db://u:hunter2@h/?api_key=s3cret")
