@@ -108,7 +108,7 @@ async def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatc
         while len(mcp.received) < 2:
             message = json.loads(await reader.readline())
             mcp.receive(message, lambda reply: writer.write(json.dumps(reply).encode() + b"\n"))
-        reader._transport.pause_reading()  # type: ignore[attr-defined]
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
         padding = "x" * 10_000
         for number in range(2000):
             request = {**PING_REQUEST, "id": f"{number} {padding}"}
@@ -161,7 +161,7 @@ async def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
 
     async def script(peer: Peer) -> None:
         await peer.accept("Sec-WebSocket-Protocol: mcp")
-        peer.reader._transport.pause_reading()  # type: ignore[attr-defined]
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
         pings = frame(PING, b"x" * 125) * 1000
         for _ in range(100):
             peer.writer.write(pings)

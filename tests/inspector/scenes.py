@@ -34,10 +34,10 @@ class Scene:
     def __init__(self, showcase: Showcase | None = None, *, allow: str = "call") -> None:
         self.showcase = showcase or Showcase()
         self.questions = Questions(Board())
-        source = ClientSource(self.make(), lambda name, target: self.make())
+        self.client = self.make()
+        source = ClientSource(self.client, lambda name, target: self.make())
         self.inspector = Inspector(source, allow=allow, questions=self.questions)
         (self.name,) = source.states()
-        self.client = source._clients[self.name]
 
     def make(self) -> Client:
         """A client whose questions the page answers."""

@@ -20,7 +20,7 @@ from mcpclient.protocol.sampling import SamplingRequest
 from mcpclient.protocol.types import CallToolResult
 from tests.client.scripted_server import HANDSHAKE
 from tests.client.task_servers import DONE
-from tests.inspector.scenes import TaskServer
+from tests.inspector.scenes import TaskServer, until
 from tests.inspector.showcase import Showcase
 
 pytestmark = pytest.mark.virtual_time
@@ -28,13 +28,14 @@ pytestmark = pytest.mark.virtual_time
 # Items
 
 
-def test_it_does_not_grow_without_end() -> None:
+def test_it_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_ITEMS", 10)
     board = Board()
     board.put("server", "a", {})
-    for number in range(module._MAX_ITEMS + 50):
+    for number in range(60):
         board.put("call", str(number), {"number": number})
     items = board.since(0)
-    assert len(items) == module._MAX_ITEMS
+    assert len(items) == 10
     assert items[0].kind == "server"
     assert items[1].name == "51"
 
@@ -62,6 +63,12 @@ def test_what_is_too_deep_is_a_text(levels: int) -> None:
 # Requests of the page
 
 
+async def result_of(calls: Calls, name: str) -> dict[str, Any]:
+    """Wait until a call is over, and return its result."""
+    await until(lambda: calls.result(name) is not None)
+    return calls.result(name) or {}
+
+
 class Scene:
     """A showcase, a client of it, and calls."""
 
@@ -73,9 +80,8 @@ class Scene:
 
     async def outcome(self, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         name = self.calls.start(self.client, PageRequest("s", method, params))
-        while name in self.calls._tasks:
-            await asyncio.wait({self.calls._tasks[name]})
-        return self.shown(name)["state"], self.calls.result(name) or {}
+        outcome = await result_of(self.calls, name)
+        return self.shown(name)["state"], outcome
 
     def shown(self, name: str) -> dict[str, Any]:
         found = [
@@ -187,12 +193,11 @@ async def test_a_call_as_a_task_shows_its_states_and_is_cancelled_with_it() -> N
             shown = {item.name: item.value for item in board.since(0)}.get(name) or {}
         assert (shown["state"], shown["task"]["status"]) == ("running", "working")
         calls.cancel(name)
-        await asyncio.wait({calls._tasks[name]})
+        await result_of(calls, name)
         assert server.status == "cancelled"
         server.status = "completed"
         again = calls.start(client, asked)
-        await asyncio.wait({calls._tasks[again]})
-        assert (calls.result(again) or {})["result"]["content"] == DONE["content"]
+        assert (await result_of(calls, again))["result"]["content"] == DONE["content"]
 
 
 # Questions of servers

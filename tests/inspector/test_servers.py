@@ -127,11 +127,12 @@ def test_recordings_are_named_by_their_files(tmp_path: Path) -> None:
 async def test_a_connection_that_is_lost_is_a_state_with_its_reason() -> None:
     """F-SHOW-14: the server has ended by itself."""
     showcase = Showcase()
-    source = ClientSource(client_of(showcase))
+    client = client_of(showcase)
+    source = ClientSource(client)
     (name,) = source.states()
     await source.connect(name)
     error = mcpclient.ConnectionLost("gone")
-    connection_of(source._clients[name]).session.connection_lost(error)
+    connection_of(client).session.connection_lost(error)
     state = source.states()[name]
     assert (state.status, str(state.error)) == ("lost", "gone")
     await source.connect(name)
@@ -220,7 +221,8 @@ async def test_calls_end_with_the_inspector() -> None:
 
 
 async def test_the_board_shows_the_servers_and_forgets_those_that_are_gone() -> None:
-    room = room_of(client_of())
+    client = client_of()
+    room = room_of(client)
     room.observe()
     (item,) = room.board.since(0)
     assert item.kind == "server"
@@ -231,7 +233,6 @@ async def test_the_board_shows_the_servers_and_forgets_those_that_are_gone() -> 
         room.watch(None)
     source = room.source
     assert isinstance(source, ClientSource)
-    (client,) = source._clients.values()
     assert recorder_is_on(client)
     source._clients.clear()
     room.observe()

@@ -52,7 +52,7 @@ async def test_a_timer_that_runs_a_little_early_closes_an_idle_connection() -> N
 
         connection._clock = late_clock
         await asyncio.sleep(60)
-        assert not client._connections
+        assert server.open_connections == 0
         assert asked < 10
 
 
@@ -119,11 +119,11 @@ async def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
         exchange.abort()
         await asyncio.sleep(1)
         assert sink.pieces == 8
-        assert not client._connections
+        assert server.open_connections == 0
 
 
 def greet(server: HttpServer) -> None:
-    for writer in server._tasks.values():
+    for writer in server.writers.values():
         writer.write(b"220 mail.example ESMTP\r\n")
 
 

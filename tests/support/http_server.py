@@ -165,7 +165,7 @@ class HttpServer:
         self.connections = 0
         self._port = port
         self._server: asyncio.AbstractServer | None = None
-        self._tasks: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
+        self.writers: dict[asyncio.Task[Any], asyncio.StreamWriter] = {}
 
     def url(self, path: str = "/mcp") -> Url:
         """The URL of a path on this server."""
@@ -178,7 +178,7 @@ class HttpServer:
     @property
     def open_connections(self) -> int:
         """How many connections are open now."""
-        return len(self._tasks)
+        return len(self.writers)
 
     async def __aenter__(self) -> HttpServer:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
@@ -193,9 +193,9 @@ class HttpServer:
     ) -> None:
         assert self._server is not None
         self._server.close()
-        tasks = list(self._tasks)
+        tasks = list(self.writers)
         for task in tasks:
-            self._tasks[task].transport.abort()
+            self.writers[task].transport.abort()
             task.cancel()
         if tasks:
             await asyncio.wait(tasks)
@@ -203,13 +203,13 @@ class HttpServer:
 
     def drop_connections(self) -> None:
         """Close every connection, as a server does that is tired of idle ones."""
-        for writer in self._tasks.values():
+        for writer in self.writers.values():
             writer.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._tasks[task] = writer
+        self.writers[task] = writer
         self.connections += 1
         number = self.connections
         send_at_once(writer)
@@ -223,7 +223,7 @@ class HttpServer:
         except (ConnectionError, asyncio.CancelledError):
             pass  # the client is gone, or the server is going
         finally:
-            del self._tasks[task]
+            del self.writers[task]
             writer.close()
             with suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()

@@ -170,7 +170,7 @@ async def test_a_command_that_does_not_exist_is_named() -> None:
     with pytest.raises(CommandNotFound, match="no-such-mcp-server"):
         await transport.open(Inbox())
     assert transport.description == "no-such-mcp-server"
-    assert transport._process is None
+    assert transport.process_id is None
     with pytest.raises(ConnectionLost):
         transport.send(call(1, "echo", text="x"))
     await transport.close()
