@@ -20,21 +20,6 @@ def _short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaks, "GRACE", 0.05)
 
 
-def test_nothing_new_is_no_leak() -> None:
-    assert left_behind(Resources.held_now()) == []
-
-
-def test_a_thread_is_seen() -> None:
-    before = Resources.held_now()
-    stop = threading.Event()
-    thread = threading.Thread(target=stop.wait, name="forgotten")
-    thread.start()
-    assert left_behind(before) == ["thread forgotten"]
-    stop.set()
-    thread.join()
-    assert left_behind(before) == []
-
-
 def test_a_socket_is_seen() -> None:
     before = Resources.held_now()
     server = socket.create_server(("127.0.0.1", 0))

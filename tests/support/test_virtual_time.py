@@ -4,27 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 
 import pytest
 
 from tests.support import virtual_time
 from tests.support.virtual_time import Deadlock, EndlessTime, LeftoverTasks, run
-
-
-def test_timers_fire_in_order_at_their_exact_times() -> None:
-    async def main() -> list[float]:
-        loop = asyncio.get_running_loop()
-        fired: list[float] = []
-
-        async def wait(seconds: float) -> None:
-            await asyncio.sleep(seconds)
-            fired.append(loop.time())
-
-        await asyncio.gather(*[wait(seconds) for seconds in (0.3, 0.1, 1 / 3, 7200.7)])
-        return fired
-
-    assert run(main()) == [0.1, 0.3, pytest.approx(1 / 3), 7200.7]
 
 
 def test_a_timer_that_runs_a_rounding_error_early_finds_a_later_time() -> None:
@@ -70,16 +54,6 @@ def test_sockets_between_parties_of_one_loop_beat_a_timer() -> None:
         return line, asyncio.get_running_loop().time()
 
     assert run(main()) == (b"hello\n", 0)
-
-
-def test_work_in_an_executor_beats_a_timer() -> None:
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        work = loop.run_in_executor(None, lambda: time.sleep(0.02))
-        await asyncio.wait_for(work, timeout=5)
-        return loop.time()
-
-    assert run(main()) == 0
 
 
 def test_a_deadlock_names_the_waiting_tasks(monkeypatch: pytest.MonkeyPatch) -> None:

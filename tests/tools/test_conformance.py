@@ -11,7 +11,6 @@ import pytest
 
 from conformance import __main__ as suite
 from conformance import official, peers
-from conformance.peers import install as peers_install
 from conformance.peers.install import CannotInstall
 from conformance.results import FAILED, PASSED, Row
 from conformance.websocket import autobahn
@@ -70,13 +69,6 @@ def test_a_warning_counts_as_a_failure(tmp_path: Path, status: str) -> None:
     assert row.detail == f"1 passed, 1 did not: {status} b because"
 
 
-def test_the_sets_of_the_official_suite_count_everything(tmp_path: Path) -> None:
-    statuses = ["SUCCESS", "SUCCESS", "FAILURE", "WARNING", "SKIPPED", "INFO"]
-    row = judged(tmp_path, [{"id": status, "status": status} for status in statuses])
-    assert (row.checks, row.held, row.warnings, row.skipped) == (4, 2, 1, 1)
-    assert row.group == "all"
-
-
 def test_without_peers_every_part_says_what_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,25 +110,3 @@ def test_a_part_that_breaks_down_is_a_failure(monkeypatch: pytest.MonkeyPatch) -
     rows = list(suite.rows_of("live"))
     assert [row.outcome for row in rows] == [PASSED, FAILED]
     assert rows[1].detail == "OSError: disk full"
-
-
-def test_what_could_not_be_installed_is_tried_once_and_its_reason_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """F-CONF-5 without a network"""
-    tried: list[str] = []
-
-    def fail(environment: str) -> bool:
-        tried.append(environment)
-        raise CannotInstall("pip failed:\nWARNING: retrying\nERROR: no network\nsee the log")
-
-    monkeypatch.setattr(peers, "INSTALLED", tmp_path)
-    monkeypatch.setattr(peers, "problems", {})
-    monkeypatch.setattr(peers_install, "install", fail)
-    part = suite.Part(nothing, ["time18", "fetch", "node-servers"])
-    suite.provide(part)
-    suite.provide(part)
-    # The one with the fewest pins stands for the others of its kind.
-    assert sorted(tried) == ["fetch", "node-servers"]
-    assert "time18         was not tried" in capsys.readouterr().out
-    assert peers.why_not("time18") == "ERROR: no network"

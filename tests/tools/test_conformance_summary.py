@@ -67,28 +67,6 @@ def test_the_table_counts_what_held_by_revision_transport_and_part() -> None:
     assert lines["all", "all"] == ["4 of 7", "5 of 5", "6 of 6", "–", "–", "3 of 6", "18 of 24"]
 
 
-def test_the_sets_of_the_official_suite_are_counted_with_warnings_and_what_was_skipped() -> None:
-    head, _, line = summary.groups(ROWS).splitlines()
-    assert dict(zip(cells(head), cells(line))) == {
-        "set": "set",
-        "scenarios": "2",
-        "passed": "3",
-        "failed": "1",
-        "warnings": "2",
-        "skipped": "1",
-    }
-    assert summary.groups(ROWS[:2]) == ""
-
-
-def test_what_did_not_run_is_named_once_for_each_reason() -> None:
-    assert summary.what_went_wrong(ROWS).split("\n\n") == [
-        "failed:\n  replay: two: why\n  official: five:",
-        "could not run:\n  websocket: six, seven: no network",
-        "left out:\n  websocket: eight: no chromium",
-    ]
-    assert summary.what_went_wrong(ROWS[:1]) == ""
-
-
 def test_the_tables_go_between_the_markers_of_the_readme_and_nowhere_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,10 +18,11 @@ import pytest
 
 import mcpclient
 from mcpclient.inspector.routes import page
-from tests.tools.distribution.archives import tar_gz_of, zip_of
 from tests.tools.distribution.backend import build_editable
-from tests.tools.distribution.project import TOP, read_project
+from tests.tools.distribution.project import TOP
 from tests.tools.distribution.release import write_release
+
+pytestmark = pytest.mark.slow
 
 DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 
@@ -33,7 +34,6 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.suffix or path.name: path for path in paths}
 
 
-@pytest.mark.slow
 def test_two_builds_are_the_same_to_the_byte(release: dict[str, Path], tmp_path: Path) -> None:
     """F-PACK-2: from a copy of the sources in another folder, whose files are of another time."""
     with tarfile.open(release[".gz"]) as archive:
@@ -56,13 +56,6 @@ def test_the_sums_are_those_of_the_files(release: dict[str, Path]) -> None:
         assert hashlib.sha256((sums.parent / name).read_bytes()).hexdigest() == digest
 
 
-def test_the_order_of_files_does_not_count() -> None:
-    files = [("b", b"2"), ("a", b"1")]
-    assert zip_of(files) == zip_of(reversed(files))
-    assert tar_gz_of(files) == tar_gz_of(reversed(files))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".whl", ".gz"])
 def test_it_installs_into_an_empty_environment_without_an_index(
     release: dict[str, Path], tmp_path: Path, kind: str
@@ -130,13 +123,6 @@ def test_an_editable_wheel_leads_to_the_sources(tmp_path: Path) -> None:
     name = build_editable(str(tmp_path))
     content = zipfile.ZipFile(tmp_path / name).read("mcpclient_editable.pth").decode()
     assert Path(content.strip()) == TOP
-
-
-def test_the_project_is_read_as_it_stands() -> None:
-    project = read_project()
-    assert (project.name, project.version) == ("mcpclient", mcpclient.__version__)
-    assert project.fields["dependencies"] == []
-    assert project.scripts == {"mcpclient": "mcpclient.__main__:main"}
 
 
 def run(command: list[str], cwd: Path | None = None) -> str:

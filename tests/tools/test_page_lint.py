@@ -10,6 +10,8 @@ from conformance import peers
 from conformance.peers.install import CannotInstall, node_and_npm
 from tests.tools import page_contract, page_lint
 
+pytestmark = pytest.mark.slow
+
 
 def test_without_node_it_says_aloud_that_nothing_was_checked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -22,7 +24,6 @@ def test_without_node_it_says_aloud_that_nothing_was_checked(
     assert capsys.readouterr().out.startswith("THE PAGE'S JAVASCRIPT IS NOT CHECKED: npm")
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(
     not peers.is_installed("node-page"), reason="python -m conformance.peers install node-page"
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from conformance.replay.chunkings import CHUNKINGS
 from mcpclient.auth import obtaining
 from mcpclient.client.connection import call_recovery
 from mcpclient.jsonrpc.correlator import Correlator
-from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports import streamable_http
 from mcpclient.transports.event_stream import EventStream
 from mcpclient.transports.streamable_http import StreamableHttpTransport
@@ -92,55 +90,3 @@ def test_what_is_replaced(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
     owner, name, replacement, session, found = REPLACED[wrong]
     monkeypatch.setattr(owner, name, replacement)
     assert_found(session, *found)
-
-
-# Messages
-
-
-# By what is wrong: the method, or the member that tells an answer; the path of a member of such
-# messages, without its value as it is to be (else it is left out); the session, and what is found.
-CHANGED: dict[str, tuple[str, tuple[str, ...], list[Any], str, list[str]]] = {
-    "missing metadata of the stateless era": (
-        "method",
-        ("params", "_meta", "io.modelcontextprotocol/clientCapabilities"),
-        *([], "http/sdk2-cancel-2026-07-28"),
-        ["params._meta.io.modelcontextprotocol/clientCapabilities is nothing, recorded was {}"],
-    ),
-    "a wrong answer to the server": (
-        *("result", ("result", "content", "text"), ["No."], "http/sdk1-sampling"),
-        ["answer to 0: result.content.text is No., recorded was It rains."],
-    ),
-    "an answer under another id": (
-        *("result", ("id",), ["else"], "http/sdk1-roots"),
-        [
-            "never recorded: POST /mcp answer to 'else'",
-            "(POST /mcp answer to 0) never came from the client",
-        ],
-    ),
-}
-
-
-@pytest.mark.parametrize("wrong", CHANGED)
-def test_a_changed_message(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind, (*path, last), value, session, found = CHANGED[wrong]
-    encode = Outgoing.encode
-
-    def changed(self: Outgoing) -> bytes:
-        message = json.loads(encode(self))
-        if kind in message or message.get("method") == kind:
-            member = message
-            for name in path:
-                member = member.get(name, {})
-            if isinstance(member, dict):  # of an answer with tools, the content is a list
-                member.pop(last, None)
-                member.update((last, each) for each in value)
-        return json.dumps(message).encode()
-
-    monkeypatch.setattr(Outgoing, "encode", changed)
-    assert_found(session, *found)
-
-
-# What the user gets
-
-
-# Other transports

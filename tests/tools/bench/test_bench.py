@@ -16,6 +16,8 @@ from .processes import HttpServer, WorkerFailedError, WorkerProcess, run_command
 from .rows import ROWS, Row
 from .runner import Settings
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = Settings(rounds=2, round_seconds=0.0, patience=30, quick=True)
 NOWHERE = Path("no-such-folder")
 FLOOR = find_columns(["floor"], NOWHERE)[0]
@@ -33,7 +35,6 @@ def short(row: Row) -> Row:
     )
 
 
-@pytest.mark.slow
 def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
     # Other proxies and servers may not be on this machine.
     usual = [row for row in ROWS if row.proxy in ("", "bridge") and not row.server]
@@ -50,7 +51,6 @@ def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
     assert report["columns"]["floor"].startswith("Python 3.")
 
 
-@pytest.mark.slow
 def test_rows_of_this_library_alone() -> None:
     """What many servers cost; another column has no such thing."""
     (ours,) = find_columns(["mcpclient"], NOWHERE)
@@ -84,7 +84,6 @@ def test_a_mark_is_met_or_missed_or_not_measured(
     assert judge(mark, {(mark.row, mark.measure): rounds}).met is met
 
 
-@pytest.mark.slow
 def test_every_mark_has_its_place_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert {mark.row for mark in MARKS} <= {row.key for row in ROWS}
 
@@ -111,12 +110,3 @@ def test_a_command_line_that_fails_says_why() -> None:
     answer = run_command_line([sys.executable, "-c", "print(1)"], 30)
     assert answer["bytes"] == 2
     assert answer["cpu"] > 0
-
-
-def test_the_command_line_of_this_library_is_measured() -> None:
-    (ours,) = find_columns(["mcpclient"], NOWHERE)
-    wanted = [row for row in ROWS if row.operation == "command-line"]
-    report = measure([short(row) for row in wanted], [FLOOR, ours], replace(SETTINGS, rounds=1))
-    for line in report["lines"]:
-        assert line["errors"] == {}
-        assert set(line["rounds"]) == {"floor", "mcpclient"}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
-
-from .__main__ import Outcome, main, outcome_of
+from .__main__ import Outcome, outcome_of
 from .mutation import Mutator
 
 LOG = """INFO: seed corpus: files: 5 min: 14b max: 52b total: 185b rss: 43Mb
@@ -41,16 +39,6 @@ def test_a_run_that_found_something() -> None:
     outcome = outcome_of("cookies", LOG + CRASH, 77)
     assert outcome.failed
     assert str(outcome).endswith("FOUND .fuzz/cookies/findings/crash-1")
-
-
-def test_a_run_that_could_not_begin() -> None:
-    assert str(outcome_of("sse", "Traceback", 1)).split()[-1] == "FAILED"
-
-
-def test_unknown_names_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["sse", "nonsense"])
-    assert "there is no target nonsense" in capsys.readouterr().err
 
 
 def test_mutations_follow_from_the_seed_and_use_the_corpus() -> None:
