@@ -216,7 +216,7 @@ async def log_in_by_pasting(place: Place) -> str:
 
 
 async def log_in_in_two_steps(place: Place) -> str:
-    """F-AUTH-8: nobody waits; another object with the same store goes on, and only once."""
+    """F-AUTH-8: no caller waits; another object with the same store goes on, and only once."""
     auth = place.auth(mcpclient.TwoStepLogin(place.store))
     try:
         await _call(place, mcpclient.TwoStepLogin(place.store))
@@ -267,7 +267,7 @@ async def _worker(url: str, file: str, revision: str) -> None:
 
 
 def _quiet() -> Terminal:
-    """A terminal that nobody sits at."""
+    """A terminal without a user."""
     return Terminal(open(os.devnull), open(os.devnull, "w"))
 
 

@@ -86,7 +86,7 @@ def counted() -> Claims:
 
 
 def maker(package: str) -> str:
-    """Return who makes a package. Raises KeyError for one that nobody has named."""
+    """Return who makes a package. Raises KeyError for one without a named maker."""
     beginnings = [beginning for beginning in MAKERS if package.startswith(beginning)]
     return MAKERS[max(beginnings, key=len)] if beginnings else MAKERS[package]
 

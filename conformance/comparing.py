@@ -16,7 +16,7 @@ KEYS = {"tools": "name", "resources": "uri", "templates": "uriTemplate", "prompt
 
 @dataclass(frozen=True)
 class Allowance:
-    """A difference that is no fault of this library, and why."""
+    """A difference that is not a fault of this library, and why."""
 
     reference: str
     """The name of the reference client."""

@@ -102,7 +102,7 @@ class Program:
         stream = self.streams.get(meta.get(SUBSCRIPTION, 0))
         if stream is not None:
             meta[SUBSCRIPTION] = stream.request_id
-        else:  # that of the progress, else the latest request's
+        else:  # the request of the progress, else the latest one
             token, waiting = params.get("progressToken"), [self.own, *self.streams.values()]
             named = [each for each in waiting if token is not None and each.token == token]
             stream = [*waiting, *named][-1]
@@ -180,7 +180,7 @@ class Front:
         async with self._starting:
             if self._shared is None:
                 self._shared = await Program.start(self._command)
-                # Some programs take the era of the first request for that of all.
+                # Some programs take the era of the first request to hold for all.
                 _, discovered = self._shared.request(DISCOVER)
                 await discovered.messages.get()
         exchange.is_stateless = True

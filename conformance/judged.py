@@ -108,7 +108,7 @@ def _is_message(record: Mapping[str, Any], direction: str) -> bool:
 def _told(
     messages: Iterable[Any], others: Iterable[Any], spoken: str
 ) -> Iterator[tuple[str, str, Any]]:
-    """Yield each message with its revision and its method, or that of what it answers."""
+    """Yield each message with its revision and its method, or the method that it answers."""
     asked = {
         each["id"]: each["method"] for each in _each(others) if "method" in each and "id" in each
     }
@@ -144,7 +144,7 @@ def _judged(message: Mapping[str, Any]) -> Any:
 
 
 def _definition(folder: Path, revision: str, method: str, message: Mapping[str, Any]) -> str:
-    """Return the name of the definition of a message; that of any where it has none of its own."""
+    """Return the name of the definition of a message, or of the general one."""
     by_method = _by_method(folder, revision)
     if "result" in message:
         return by_method.get(method, "Result")

@@ -211,7 +211,7 @@ def _revisions(name: str, server: peers.Server) -> tuple[str, ...]:
     is_variation = server.environment == "fastmcp" or name.endswith(("-stateless", "-json"))
     handshake = HANDSHAKE if is_variation else NEWEST_FIRST
     # HTTP+SSE is a transport of 2024-11-05. The SDK 2.x would speak the stateless era over it,
-    # which the specification does not know; this library makes the handshake there.
+    # The specification does not know it; this library makes the handshake there.
     if server.environment == "mcp1" or server.transport == "sse":
         return handshake
     return (STATELESS, *handshake)

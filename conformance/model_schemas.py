@@ -88,7 +88,7 @@ async def tools_of(command: str) -> list[Tool]:
 
 
 def tools_of_suite(suite: Path) -> Iterator[tuple[Tool, list[Json]]]:
-    """Every schema of the suite as that of a tool, with the objects that are valid under it."""
+    """Every schema of the suite as a tool's schema, with the objects that are valid under it."""
     for draft, uri in DRAFTS.items():
         for path in sorted((suite / "tests" / draft).glob("*.json")):
             for case in json.loads(path.read_text("utf-8")):

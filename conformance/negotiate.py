@@ -166,7 +166,7 @@ WAYS: dict[str, Callable[[Place], Awaitable[None]]] = {
 
 
 class Acceptor(McpOverHttp):
-    """A server that accepts users by GSSAPI. ``flags``: those of each login."""
+    """A server that accepts users by GSSAPI. ``flags``: the flags of each login."""
 
     def __init__(self, certificate: str) -> None:
         super().__init__()
@@ -235,7 +235,7 @@ def _process(port: int, words: Sequence[str]) -> Iterator[None]:
             raise RuntimeError(f"{words[0]}: {process.stderr.read().decode()}") from error
         yield
     finally:
-        process.terminate()  # which ends their workers, too
+        process.terminate()  # This ends their workers, too.
         try:
             process.wait(20)
         except subprocess.TimeoutExpired:

@@ -40,7 +40,7 @@ class Row:
     warnings: int = 0
     """How many of the checks that did not hold are only warnings."""
     skipped: int = 0
-    """What was left out by the peer, and is no check."""
+    """Cases that the peer left out, so they are not checks."""
     accepted: int = 0
     """What this library does otherwise than the peer, and for a reason: `replay.differences`."""
 

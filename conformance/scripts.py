@@ -70,14 +70,14 @@ Its ``auth``, for a protected server, says how to log in:
 Outcomes, in the notes of a transcript (``channel`` is ``script``):
 
 - ``{"connected": {"protocol_version", "server", "capabilities", "instructions"?}}``, or an outcome
-  that is no result.
+  that is not a result.
   A program that does not tell its user leaves it out.
 - ``{"step": N, "do": …, "begins": true}``, which a program leaves out of what it does by itself.
 - ``{"step": N, "outcome": …}``: ``{"result": …}`` as the user got it, or ``{"error": {"code",
   "message", "data"?}}`` as the server sent it, or ``{"failed": …, "detail": …}``: what went wrong
   on the way, one of `FAILURES`, and how the client says so. With it, if any came, ``progress``: a
   list of ``{"progress", "total"?, "message"?}``.
-- ``{"notification": {"method", "params"?}}``: what the user was told, in order.
+- ``{"notification": {"method", "params"?}}``: what the user learned, in order.
 - ``{"visited": {"url", "location"}}``: where the user was sent to log in, and where that led.
 - ``{"closed": true}``: the script is over.
 """
@@ -134,7 +134,7 @@ CLIENT = frozenset(
 FAILURES = frozenset({"timeout", "cancelled", "closed", "http", "unauthorized", "refused", "other"})
 """What a step can fail of, where the server did not answer with an error of JSON-RPC.
 
-``http`` is a status that is no success, ``refused`` what the client would not even ask for, or an
+``http`` is a status other than success, ``refused`` what the client would not even ask for, or an
 answer that it would not take.
 """
 
@@ -208,7 +208,7 @@ def _flat(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def problems(script: Script) -> Iterator[str]:
-    """Say what in a script is no word of the vocabulary."""
+    """Yield the words of a script that are not in the vocabulary."""
     for number, step in numbered(script.steps):
         do = step.get("do")
         if do not in STEPS:

@@ -73,8 +73,8 @@ class Following:
 class Situation:
     """What a scenario is given.
 
-    ``context``: what the suite tells of it. ``browse``: the user's browser. ``revision``: the one
-    that was spoken last, empty before.
+    ``context``: the suite's description of it. ``browse``: the user's browser. ``revision``: the
+    one that was spoken last, empty before.
     """
 
     url: str

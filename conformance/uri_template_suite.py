@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def passes(template: str, expected: object, variables: Mapping[str, TemplateValue]) -> bool:
-    """Whether one test passes. Expected is a text, one of several, or False for an error."""
+    """Whether one test passes. Expected is a string, one of several, or False for an error."""
     found: object
     try:
         found = expand(template, variables)

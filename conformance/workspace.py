@@ -95,7 +95,7 @@ def listening(command: list[str], environment: Mapping[str, str]) -> Iterator[in
 
 
 def free_port() -> int:
-    """Return a port of the loopback interface that nobody listens on now."""
+    """Return a port of the loopback interface without a listener."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]

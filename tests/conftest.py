@@ -46,7 +46,7 @@ settings.register_profile(
 settings.load_profile("ci" if os.environ.get("CI") == "true" else "default")
 
 
-# What the library says of a task of its own that nobody awaits, and that ought not to fail.
+# What the library says of a task of its own that is never awaited, and that ought not to fail.
 LOST_IN_THE_LIBRARY = {
     "a background task failed",
     "a subscription failed",
@@ -174,8 +174,8 @@ def _leaves_all_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves something behind, changes the process, or loses an exception.
 
     What is left behind is a thread, a child process, a socket or a pipe; what is changed, a
-    variable or the handler of a signal. An exception that ends up in a log is lost, for nobody
-    will see it: any error of asyncio, and of the library what it says of its own tasks. A test that
+    variable or the handler of a signal. An exception that ends up in a log would
+    go unnoticed: any error of asyncio, and of the library what it says of its own tasks. A test that
     provokes that says so: ``@pytest.mark.loses_an_exception``.
 
     It is one fixture, since each costs every test a tenth of a millisecond.

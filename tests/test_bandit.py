@@ -19,7 +19,7 @@ pytestmark = [
     pytest.mark.skipif(sys.version_info < (3, 10), reason="bandit needs Python 3.10"),
 ]
 
-# By rule: why it is no danger here, and the modules where it is expected; None: anywhere.
+# By rule: why it is harmless here, and the modules where it is expected; None: anywhere.
 EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (

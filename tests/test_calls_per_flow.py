@@ -37,7 +37,7 @@ class Passed:
 
     def note(self, frame: FrameType, event: str, argument: Any) -> None:
         code = frame.f_code
-        # The body of a module or of a class is no function.
+        # The body of a module or of a class is not a function.
         if event == "call" and code.co_flags & inspect.CO_OPTIMIZED:
             self.count += code.co_filename.startswith(PACKAGE)
 

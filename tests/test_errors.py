@@ -244,7 +244,7 @@ def test_every_class_is_exported_and_tried_here() -> None:
 
 
 def test_only_what_a_peer_says_has_a_peers_code() -> None:
-    """F-WIRE-2: what happened here does not; a handler's failure has the one a peer is told."""
+    """F-WIRE-2: what happened here does not; a handler's failure has the one a peer gets."""
     with_codes = {type(error) for error, _ in EXAMPLES if hasattr(error, "code")}
     assert {kind for kind in with_codes if not issubclass(kind, PeerError)} == {HandlerFailed}
 
@@ -274,7 +274,7 @@ def test_texts(error: McpError, text: str) -> None:
     ],
 )
 def test_a_refusal_is_told_from_trouble(code: str, status: int, refused: bool) -> None:
-    """F-AUTH-5: what is no refusal costs nobody the login."""
+    """F-AUTH-5: an error that is not a refusal keeps the login."""
     assert TokenRequestFailed(code, "", status).is_refusal is refused
 
 
@@ -311,7 +311,7 @@ def test_every_waiter_gets_a_traceback_of_its_own() -> None:
 
 
 def test_fields() -> None:
-    """F-HTTP-7, F-LIFE-7: a program never has to parse a text."""
+    """F-HTTP-7, F-LIFE-7: a program never has to parse a message."""
     peer = PeerError(-32602, "bad", [1])
     assert (peer.code, peer.message, peer.data) == (-32602, "bad", [1])
     tool = ToolError("save", FAILURE)

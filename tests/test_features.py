@@ -37,7 +37,7 @@ def rows() -> dict[str, str]:
 
 
 def cited(text: str) -> Iterator[str]:
-    """The ids that a text cites, those within a range included."""
+    """The ids that a string cites, also those within a range."""
     for family, first, last in CITATION.findall(text):
         for number in range(int(first), int(last or first) + 1):
             yield f"{family}-{number}"
@@ -81,7 +81,7 @@ def test_an_id_that_is_cited_is_a_promise() -> None:
 
 
 def test_a_test_of_the_package_cites_a_promise() -> None:
-    """In its docstring or in that of its class or module; or it should not be there."""
+    """In the docstring of itself, its class or its module; or it should not be there."""
     bare = [
         f"{path.relative_to(TESTS)}::{name}"
         for path in TESTS.rglob("test_*.py")

@@ -34,7 +34,7 @@ FLOORS = {
     "errors": 0,
     "framing": 1,  # bytes <-> events
     "jsonrpc": 2,  # four message values; ids and waiters
-    "formats": 2,  # texts that are not MCP's own
+    "formats": 2,  # formats that are not MCP's own
     "protocol": 3,  # what MCP means
     "recording": 4,  # one transcript format for traces, tests and replay
     "auth": 4,  # authorization flows that decide and never act
@@ -64,7 +64,7 @@ FLOORS = {
 
 # Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
 ROOMS = {
-    "client.events": 0,  # who is told
+    "client.events": 0,  # observers
     "client.answers": 1,  # what the server asks
     "client.connection": 2,  # one connection
     "client": 3,  # what a caller calls

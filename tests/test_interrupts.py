@@ -56,7 +56,7 @@ class CtrlC:
 def in_finalizer(frame: FrameType | None) -> bool:
     """Whether a finalizer runs: what that raises, Python itself reports and forgets.
 
-    A generator that nobody needs any more is closed by one, and such a call looks like any other.
+    A generator that is not needed any more is closed by one, and such a call looks like any other.
     """
     if frame is not None and frame.f_code.co_flags & inspect.CO_GENERATOR:
         return True
@@ -164,13 +164,13 @@ class NobodyListens:
     """Takes what a server process reports."""
 
     def data_received(self, data: bytes) -> None:
-        """Take nothing."""
+        """Ignore it."""
 
     def writing_resumed(self) -> None:
-        """Take nothing."""
+        """Ignore it."""
 
     def process_ended(self, error: ProcessExited) -> None:
-        """Take nothing."""
+        """Ignore it."""
 
 
 def ask_user(request: object) -> dict[str, Any]:

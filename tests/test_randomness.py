@@ -298,7 +298,7 @@ def test_no_two_delays_are_alike(draw: Draw) -> None:
 
 
 def test_every_frame_has_a_mask_of_its_own() -> None:
-    """RFC 6455 section 5.3: also those of one connection, whatever they carry."""
+    """RFC 6455 section 5.3: also the masks of one connection, whatever they carry."""
     protocol = WebSocketProtocol()
     frames = [protocol.send_text(b""), protocol.send_binary(b""), protocol.send_ping()]
     frames.append(protocol.send_close())

@@ -1,6 +1,7 @@
 """How the library speaks, as a ratchet: counts of what reads like a translation may only fall.
 
-Each count is the most that is allowed. Whoever lowers one lowers the number here; nobody raises it.
+Each count is the most that is allowed, in the package, and in ``tests`` and ``conformance``: their
+strings are data, so only their comments and docstrings count. Lower a count with its number.
 """
 
 from __future__ import annotations
@@ -10,25 +11,27 @@ import functools
 import io
 import re
 import tokenize
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.slow
 
-PACKAGE = Path(__file__).parent.parent / "mcpclient"
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "mcpclient"
 
-# The most that is allowed of each: see the functions and patterns below.
+# The most that is allowed of each, in the package and beside it: see the patterns below.
 ALLOWED = {
-    "docstrings that begin with a question word": 0,
-    "docstrings that begin with Take": 0,
-    "is no, are no": 0,
-    "relative clauses without a noun": 45,
-    "nobody, somebody": 0,
-    "text for a string": 11,
-    "figures of speech": 0,
-    "those of, that of": 6,
+    "docstrings that begin with a question word": (0, 198),
+    "docstrings that begin with Take": (0, 0),
+    "is no, are no": (0, 0),
+    "relative clauses without a noun": (44, 416),
+    "nobody, somebody": (0, 0),
+    "text for a string": (11, 2),
+    "figures of speech": (0, 0),
+    "those of, that of": (5, 8),
+    "is another one": (0, 0),
+    "comments that begin with which": (0, 0),
 }
 
 QUESTIONS = ("What", "How", "Where", "When", "Who", "Whom", "Whose", "Which", "Why")
@@ -42,56 +45,76 @@ PHRASES = {
         r"|by word of|some day)\b"
     ),
     "those of, that of": r"\b(?:those|that) of\b",
+    "is another one": r"\bis another one\b|\bcounts more\b|\b(?:is|are|was|were) told\b",
+    "comments that begin with which": r"^# which\b",
 }
 
 
 @functools.cache
-def modules() -> dict[Path, str]:
-    return {path: path.read_text(encoding="utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
+def modules(package: bool) -> dict[Path, str]:
+    folders = [PACKAGE] if package else [ROOT / "tests", ROOT / "conformance"]
+    paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
+    return {path: path.read_text(encoding="utf-8") for path in paths if path != Path(__file__)}
 
 
-def docstrings() -> Iterator[tuple[str, str]]:
-    """Yield where each docstring stands, and the docstring."""
+@functools.cache
+def docstrings(package: bool) -> dict[tuple[str, int], str]:
+    """Return each docstring by the module and the line where it begins."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for path, source in modules().items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, kinds):
-                text = ast.get_docstring(node)
-                if text:
-                    yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'name', '')}", text
+    return {
+        (str(path.relative_to(ROOT)), node.body[0].lineno): text
+        for path, source in modules(package).items()
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, kinds) and (text := ast.get_docstring(node))
+    }
 
 
-def prose() -> Iterator[tuple[str, str]]:
-    """Yield where comments, strings with words and pages stand, and each of them in one line."""
-    for page in [*sorted(PACKAGE.rglob("*.md")), PACKAGE.parent / "README.md"]:
-        yield page.name, " ".join(page.read_text(encoding="utf-8").split())
-    for path, source in modules().items():
+@functools.cache
+def prose(package: bool) -> list[tuple[str, str]]:
+    """Return where comments, docstrings and, of the package, strings with words and pages stand,
+    and each of them in one line.
+    """
+    pages = [*sorted(PACKAGE.rglob("*.md")), ROOT / "README.md"] if package else []
+    found = [(page.name, page.read_text(encoding="utf-8")) for page in pages]
+    for path, source in modules(package).items():
+        module = str(path.relative_to(ROOT))
         for token in tokenize.generate_tokens(io.StringIO(source).readline):
-            is_prose = token.type == tokenize.COMMENT or " " in token.string
-            if token.type in (tokenize.COMMENT, tokenize.STRING) and is_prose:
-                yield (
-                    f"{path.relative_to(PACKAGE)}:{token.start[0]}",
-                    " ".join(token.string.split()),
-                )
+            line = token.start[0]
+            if token.type == tokenize.COMMENT or (
+                token.type == tokenize.STRING
+                and " " in token.string
+                and (package or (module, line) in docstrings(package))
+            ):
+                found.append((f"{module}:{line}", token.string))
+    return [(place, " ".join(text.split())) for place, text in found]
 
 
-def found(name: str) -> list[str]:
-    if name == "docstrings that begin with a question word":
-        return [where for where, text in docstrings() if text.split()[0].strip(",") in QUESTIONS]
-    if name == "docstrings that begin with Take":
-        return [where for where, text in docstrings() if text.split()[0] == "Take"]
+def found(name: str, package: bool) -> list[str]:
+    openings = {
+        "docstrings that begin with a question word": QUESTIONS,
+        "docstrings that begin with Take": ("Take",),
+    }
+    if name in openings:
+        return [
+            f"{module}:{line}"
+            for (module, line), text in docstrings(package).items()
+            if text.split()[0].strip(",") in openings[name]
+        ]
     pattern = re.compile(PHRASES[name])
-    return [where for where, text in prose() for _ in pattern.finditer(text)]
+    return [where for where, text in prose(package) for _ in pattern.finditer(text)]
 
 
+@pytest.mark.parametrize("package", [True, False], ids=["package", "beside"])
 @pytest.mark.parametrize("name", ALLOWED)
-def test_the_count_only_falls(name: str) -> None:
-    places = found(name)
-    assert len(places) <= ALLOWED[name], "\n".join(places)
+def test_the_count_only_falls(name: str, package: bool) -> None:
+    places = found(name, package)
+    assert len(places) <= ALLOWED[name][not package], "\n".join(places)
 
 
 def test_the_patterns_see_what_they_count() -> None:
-    sentence = "what it says is no text for somebody who hears of a text afar, those of a server"
+    sentence = (
+        "what it says is no text for somebody who hears of a text afar, those of a server is told"
+    )
     counts = {name: len(re.findall(pattern, sentence)) for name, pattern in PHRASES.items()}
     assert counts == {
         "is no, are no": 1,
@@ -100,4 +123,7 @@ def test_the_patterns_see_what_they_count() -> None:
         "text for a string": 1,
         "figures of speech": 2,
         "those of, that of": 1,
+        "is another one": 1,
+        "comments that begin with which": 0,
     }
+    assert re.search(PHRASES["comments that begin with which"], "# which are compared")

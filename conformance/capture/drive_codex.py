@@ -49,7 +49,7 @@ def wanted(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 class Model(ThreadingHTTPServer):
-    """Stands for the model: it says what is wanted, whatever it is told."""
+    """Stands for the model: its replies are fixed, whatever the prompt."""
 
     def __init__(self, steps: list[dict[str, Any]]) -> None:
         super().__init__(("127.0.0.1", 0), Turn)
@@ -131,7 +131,7 @@ def main() -> None:
 
 
 def outcome(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what came of a call, from what is told of it."""
+    """Return the outcome of a call from the report of it."""
     result = item["result"]
     if result is None:
         return {"failed": "other", "detail": str(item["error"])}

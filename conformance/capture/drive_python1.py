@@ -67,7 +67,7 @@ class User(ScriptedUser):
         return {}
 
     def failure_of(self, error: Exception) -> dict[str, Any]:
-        """Return an outcome that is no result."""
+        """Return an outcome that is not a result."""
         if not isinstance(error, McpError):
             return {"failed": "refused", "detail": str(error)}
         if error.error.code == TIMED_OUT:

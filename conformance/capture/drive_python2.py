@@ -48,7 +48,7 @@ class User(ScriptedUser):
         return {"acknowledged": wire(subscription.honored)}
 
     def failure_of(self, error: Exception) -> dict[str, Any]:
-        """Return an outcome that is no result."""
+        """Return an outcome that is not a result."""
         if not isinstance(error, MCPError):
             return {"failed": "refused", "detail": str(error)}
         if error.error.code == types.REQUEST_TIMEOUT:

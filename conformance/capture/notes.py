@@ -1,4 +1,4 @@
-"""What a driver in Python prints of what its user does and is told."""
+"""What a driver in Python prints of what its user does and learns."""
 
 from __future__ import annotations
 

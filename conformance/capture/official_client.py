@@ -68,7 +68,7 @@ class Recording:
         self._tap.seen.append(Seen(NOTE, "script", facts))
 
     async def _browse(self, url: str) -> str:
-        location = await follow(url)  # past the tap: it is no traffic of the client
+        location = await follow(url)  # past the tap: it is not traffic of the client
         self._note(visited={"url": url, "location": location})
         return location
 

@@ -45,7 +45,7 @@ class ScriptedUser:
         self._change = asyncio.Event()
 
     def failure_of(self, error: Exception) -> dict[str, Any]:
-        """Return an outcome that is no result."""
+        """Return an outcome that is not a result."""
         raise NotImplementedError
 
     def callbacks(self) -> dict[str, Any]:
@@ -77,11 +77,11 @@ class ScriptedUser:
         return types.ListRootsResult.model_validate({"roots": self.roots})
 
     async def take(self, message: Any) -> None:
-        """Take a message that the client hands on."""
+        """Record a message that the client hands on."""
         raise NotImplementedError
 
     def is_told(self, notification: dict[str, Any]) -> None:
-        """Take a notification of the server's."""
+        """Record a notification of the server's."""
         if notification["method"] == "notifications/progress":
             return
         told = {name: notification[name] for name in ("method", "params") if name in notification}

@@ -1,7 +1,7 @@
 """From what a tap has seen to the records of a transcript: without secrets, ports and paths.
 
-Ports of this run become `PORT` and the like, folders become those of `Places`, secrets become
-names. What is no secret and made up for one session, such as an id in a message, stays.
+Ports of this run become `PORT` and the like, folders get the names in `Places`, secrets become
+names. A value that is not secret and made up for one session, such as an id in a message, stays.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _without_tracebacks(seen: Iterable[Seen]) -> Iterator[Seen]:
 
 
 def _make_length_true(record: Record, records: Iterable[Record]) -> None:
-    """Make the length in a head that of the body, or the events, as they are written."""
+    """Set the length in a head to the length of the body, or the events, as they are written."""
     for pair in record.get("http", {}).get("headers", []):
         if pair[0].lower() == "content-length":
             of_stream = (record["channel"], record["direction"])

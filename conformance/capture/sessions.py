@@ -96,7 +96,7 @@ class Session:
 
     @contextlib.asynccontextmanager
     async def _tapped(self) -> AsyncIterator[dict[str, Any]]:
-        """Put the tap in place, and yield what the driver is told of the target."""
+        """Put the tap in place, and yield the driver's description of the target."""
         if self.transport == "stdio":
             file = self.folder / "seen.jsonl"
             relay = str(HERE / "taps" / "stdio.py")

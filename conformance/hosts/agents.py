@@ -20,7 +20,7 @@ QUESTION = "What is 1 + 2?"
 ARGUMENTS = {"a": 1, "b": 2}
 _RECIPE = re.compile(r"^<!-- recipe -->\n```python\n(.*?)^```$", re.M | re.S)
 
-# Nothing is told to anybody.
+# No telemetry is sent.
 os.environ.update(OPENAI_AGENTS_DISABLE_TRACING="1", LANGSMITH_TRACING="false", DO_NOT_TRACK="1")
 
 

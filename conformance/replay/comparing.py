@@ -108,7 +108,7 @@ class Comparison:
         self.found: list[str] = []
 
     def differs(self, what: str, recorded: Any, ours: Any) -> None:
-        """Take note of a difference."""
+        """Record a difference."""
         self.found.append(f"{what} is {_shown(ours)}, recorded was {_shown(recorded)}")
 
     def record(self, recorded: Record, ours: Record) -> Comparison:
@@ -126,7 +126,7 @@ class Comparison:
         return self
 
     def notifications(self, recorded: list[Any], ours: list[Any]) -> Comparison:
-        """Compare what the user was told."""
+        """Compare the notifications of the user."""
         if len(recorded) != len(ours):
             self.differs("how many", len(recorded), len(ours))
         for index, (one, other) in enumerate(zip(recorded, ours)):

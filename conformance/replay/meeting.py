@@ -61,7 +61,7 @@ class Meeting:
         self.player = Player(transcript, chunking, Names(), known)
         self._doing = ""
         self._failures: list[str] = []
-        # A program that does not say whom it has connected to does not tell of every step, either.
+        # A program that does not say whom it has connected to does not report every step, either.
         self._outcomes = {one["step"] for one in transcript.records if "outcome" in one}
         self._says_connected = any("connected" in one for one in transcript.records)
         self._may_ask = elicitations_in(transcript)

@@ -76,7 +76,7 @@ class Names:
     # What the client says
 
     def bind_id(self, recorded: Any, ours: Any) -> None:
-        """Take note of the id that the client gave to a request."""
+        """Remember the id that the client gave to a request."""
         self._ids[_typed(recorded)] = ours
 
     def is_id(self, recorded: Any, ours: Any) -> bool:
@@ -84,14 +84,14 @@ class Names:
         return is_same_scalar(self._ids.get(_typed(recorded)), ours)
 
     def bind_token(self, recorded: Any, ours: Any) -> bool:
-        """Take note of the progress token of a request; False when another has the same."""
+        """Remember the progress token of a request; False when another has the same."""
         others = (token for name, token in self._tokens.items() if name != _typed(recorded))
         is_new = not any(is_same_scalar(token, ours) for token in others)
         self._tokens[_typed(recorded)] = ours
         return is_new
 
     def is_text(self, recorded: str, ours: str) -> bool:
-        """Whether a text says the same, but for ports and secrets; secrets are bound by it."""
+        """Whether a string says the same, but for ports and secrets; secrets are bound by it."""
         ours = _with_ports(ours, {played: port for port, played in self.ports.items()})
         pieces = _SECRET.split(recorded)
         if len(pieces) == 1:
@@ -111,7 +111,7 @@ class Names:
                 self._secrets.setdefault(name, name)
 
     def played(self, text: str) -> str:
-        """Return a text of the server's with the client's names in it."""
+        """Return a string of the server's with the client's names in it."""
         self.heard([text])
         text = _with_ports(text, self.ports)
         return _SECRET.sub(lambda match: self._secrets[match[0]], text)
@@ -132,7 +132,7 @@ class Names:
         return self.played(text).encode("utf-8", "surrogatepass")
 
     def _played_json(self, text: str) -> str:
-        """Return a text with the client's ids in it, if it is a message in other words of JSON."""
+        """Return a string with the client's ids in it, if it is a message written otherwise."""
         try:
             message = json.loads(text)
         except ValueError:

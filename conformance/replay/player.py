@@ -99,12 +99,12 @@ class Player:
                 line.may_miss = known.find(self._missing(line)) is not None
 
     def found(self, text: str) -> None:
-        """Take note of something that is not as recorded, unless that is a known difference."""
+        """Record something that is not as recorded, unless that is a known difference."""
         if not self._known.explains(text):
             self.findings.append(text)
 
     def check(self, holds: bool, text: str) -> None:
-        """Count a check, and take note if it does not hold."""
+        """Count a check, and record its failure."""
         self.checks += 1
         if not holds:
             self.found(text)
@@ -215,7 +215,7 @@ class Player:
         return any(head.get("status", 0) >= 300 for head in heads)
 
     def told(self, member: str, **facts: Any) -> Record | None:
-        """Take note that the user has come to a point of the script; return its recorded note."""
+        """Record that the user has come to a point of the script; return its recorded note."""
         for line in self.lines:
             record = line.record
             if not line.done and _is_note(record, member) and facts.items() <= record.items():
@@ -224,7 +224,7 @@ class Player:
         return None
 
     def compare(self, what: str, comparison: Comparison) -> None:
-        """Take over a comparison of what the user got."""
+        """Adopt a comparison of what the user got."""
         self.checks += 1
         self.names = comparison.names
         for text in comparison.found:
@@ -322,7 +322,7 @@ class Player:
         await self._all_done_before(next(line for line in self.lines if line.record is note))
 
     def give_up(self) -> None:
-        """Take note that the user does no step of the script, since the client did not connect."""
+        """Record that the user does no step of the script, since the client did not connect."""
         self._is_given_up = True
         for line in self.lines:
             line.done = line.done or _is_note(line.record, "step")
@@ -374,7 +374,7 @@ class Player:
         return "nothing is missing"
 
     def finish(self) -> None:
-        """Take note of what never happened, known differences included."""
+        """Record what never happened, known differences included."""
         for line in self._open_lines():
             self.check(False, self._missing(line))
         for difference in self._known.unmet():

@@ -1,4 +1,4 @@
-"""What a transcript tells of the session as a whole."""
+"""The facts in a transcript about the session as a whole."""
 
 from __future__ import annotations
 

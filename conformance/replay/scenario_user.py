@@ -26,7 +26,7 @@ class ScenarioUser:
         self._url = ""
 
     async def connect(self, target: Any, transport: str, info: object) -> None:
-        """Take note of the server."""
+        """Record the server."""
         self._url = target
 
     async def run(self) -> None:

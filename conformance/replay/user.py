@@ -38,19 +38,19 @@ Answer = Mapping[str, Any]
 
 
 class Watcher(Protocol):
-    """Who is told what the user does."""
+    """The recipient of the user's notifications."""
 
     async def begins(self, number: int, do: str) -> None:
         """Wait until a step may begin."""
 
     def ends(self, number: int, outcome: Outcome) -> None:
-        """Take note of what came of a step."""
+        """Record the outcome of a step."""
 
     async def visit(self, url: str) -> str | None:
         """Return where a URL leads that the user is sent to; None: nowhere."""
 
     def played(self, text: str) -> str:
-        """Return a text of the transcript with the names of this meeting in it."""
+        """Return a string of the transcript with the names of this meeting in it."""
 
 
 class User:
@@ -59,7 +59,7 @@ class User:
     ``may_ask``: how often the server asks for an elicitation; the user says no to any more.
     ``offers``: the revision that the client asks for, which may not be the one it gets; None: the
     newest, and others after it.
-    ``notifications``: what the user was told, in order. ``questions``: how many elicitations there
+    ``notifications``: what the user learned, in order. ``questions``: how many elicitations there
     were.
     """
 
@@ -295,7 +295,7 @@ class User:
         return {}
 
     async def terminate_session(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
-        await self._client.close()  # which is how this library does it
+        await self._client.close()  # as this library does it
         return {}
 
     # Tasks
@@ -380,7 +380,7 @@ _FAILURES: tuple[tuple[type[mcpclient.McpError], str], ...] = (
 
 
 def failure_of(error: mcpclient.McpError) -> Outcome:
-    """Return an outcome that is no result."""
+    """Return an outcome that is not a result."""
     if isinstance(error, mcpclient.PeerError):
         facts: dict[str, Any] = {"code": error.code, "message": error.message}
         if error.data is not None:

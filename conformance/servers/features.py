@@ -43,7 +43,7 @@ def picture() -> ImageContent:
 
 
 def greeting() -> str:
-    """Return a text."""
+    """Return text content."""
     return "Hello, wörld\u2028on two lines"
 
 

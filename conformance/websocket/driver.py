@@ -30,14 +30,14 @@ class _Connection(WebSocketTransport):
     """A connection whose messages are kept as they come, and sent back where that is asked for."""
 
     def __init__(self, url: str, *, echo: bool) -> None:
-        # The suite's server sends pings of its own, and counts those of a client.
+        # The suite's server sends pings of its own, and counts the client's pings.
         super().__init__(parse_url(url), ping_interval=None)
         self.taken: list[str | bytes] = []
         self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._echoes = echo
 
     def message_received(self, data: str | bytes) -> None:
-        """Take one message."""
+        """Receive one message."""
         self.taken.append(data)
         if self._echoes:
             asyncio.get_running_loop().call_soon(self._send_back, data)
@@ -51,7 +51,7 @@ class _Connection(WebSocketTransport):
                 self._stream.write(protocol.send_binary(data))
 
     def connection_lost(self, error: McpError) -> None:
-        """Take the end."""
+        """Receive the end."""
         self._end(error)
         if not self.over.done():
             self.over.set_result(None)

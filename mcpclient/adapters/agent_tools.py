@@ -103,7 +103,7 @@ class AgentTool:
         A failure is an outcome with ``is_error``. Raises only `UsageError`, for an unknown option.
         """
         (call,) = read_calls([RawCall("", self.name, arguments)], self._known)
-        arguments = None  # which a traceback would show
+        arguments = None  # a traceback would show them
         options = call_options if context is None else {"trace": context, **call_options}
         outcome = await self._call(call, options)
         if validate_output and isinstance(outcome, CallToolResult) and not outcome.is_error:

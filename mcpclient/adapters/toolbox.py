@@ -140,9 +140,10 @@ class Toolbox:
       made for the model. They hold for the resources of servers as well, and ``tools.problems``
       names a pattern that fits nothing. Everything is included by default.
     - ``approve(call, tool)``: asked before every call, one at a time; plain or async. True allows
-      the call; False, or a reason as a string, refuses it, and the model is told. The wait does not
-      count towards timeouts. ``tool.annotations`` come from the server: rely on them only if you
-      trust it. Your own functions and the two tools of ``resources`` need approval as well.
+      the call; False, or a reason as a string, refuses it, which the model learns. The wait
+      does not count towards timeouts. ``tool.annotations`` come from the server: rely on them
+      only if you trust it. Your own functions and the two tools of ``resources`` need approval
+      as well.
     - ``limits``: how much of a result the model gets, by default ``Limits()``.
     - ``resources``: offer the tools ``list_resources`` and ``read_resource`` as well.
     - ``search``: offer the tools ``search_tools`` and ``call_tool`` instead of the tools of the
@@ -262,7 +263,7 @@ class Toolbox:
         if steps is not None:
             await in_slices(steps)
         calls = self._provider.calls(response, self._offer.known)
-        response = None  # which a traceback would show
+        response = None  # a traceback would show it
         made = (self._outcome(call, call_options) for call in calls)
         outcomes = await asyncio.gather(*made, return_exceptions=True)
         messages = self._provider.results(zip(calls, outcomes), self._limits)
@@ -279,7 +280,7 @@ class Toolbox:
 
     def _news(self) -> Iterator[None] | None:
         """Return the steps to the offer of a manager's tools, if these have changed."""
-        live = getattr(self._source, "tools", None)  # which a manager keeps up to date
+        live = getattr(self._source, "tools", None)  # a manager keeps them up to date
         if not isinstance(live, list):
             return None
         version = getattr(live, "version", len(live))

@@ -47,7 +47,7 @@ class Rounds:
         self._unasked: dict[str, _Question] = {}
         self._held: dict[str, _Held] = {}
         self._change = NextChange()
-        self._tasks = BackgroundTasks(lambda error: None)  # the host is told
+        self._tasks = BackgroundTasks(lambda error: None)  # the host gets it
 
     @property
     def is_idle(self) -> bool:

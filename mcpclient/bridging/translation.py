@@ -57,7 +57,7 @@ class Introduction(NamedTuple):
     def discovered(self) -> dict[str, Any]:
         """Return the result of ``server/discover``."""
         capabilities = {**self.capabilities}
-        capabilities.pop("tasks", None)  # which are others in the stateless era
+        capabilities.pop("tasks", None)  # they differ in the stateless era
         result = {
             "supportedVersions": [*STATELESS_VERSIONS],
             "capabilities": capabilities,

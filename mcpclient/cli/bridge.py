@@ -240,7 +240,7 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 
 def _judge(server: Server) -> None:
-    """Raise `ServerUnavailable` if an entry may not be used any more, or is another one now."""
+    """Raise `ServerUnavailable` if an entry may not be used any more, or has changed since."""
     if server.config is None:
         return
     now = Gate().admit(server.config, switched_on=True)

@@ -140,7 +140,7 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
         name = request.server.name if isinstance(request, Request) else "mcpclient"
         name = name.replace("%", "%%")
         lines.setFormatter(logging.Formatter(f"[MCP:{name}] %(asctime)s %(name)s: %(message)s"))
-    elif request.options.command == "listen":  # which shows log messages of the server by itself
+    elif request.options.command == "listen":  # it shows log messages of the server by itself
         lines.addFilter(lambda record: record.name != "mcpclient.server")
     logger = logging.getLogger("mcpclient")
     level = logger.level

@@ -207,7 +207,7 @@ class CodeProcess:
         self.is_usable = False
         if self.is_here:
             await self.transport.close()
-            self._run.end("Python ended before the code did.")  # which the transport may not tell
+            self._run.end("Python ended before the code did.")  # the transport may not tell
         else:
             self.transport.abort()
 
@@ -443,7 +443,7 @@ class CodeTools:
 
     def _signatures(self, matches: Sequence[Definition]) -> list[str]:
         """Return the source of signatures, with the types that they name before them."""
-        self._by_path()  # which gives paths in the order of the tools
+        self._by_path()  # it gives paths in the order of the tools
         annotations = Annotations(())
         lines: list[str] = []
         for match in matches:

@@ -82,7 +82,9 @@ class _Written:
         self.document: Any = {}
         if text.strip(" \t\r\n\ufeff"):
             try:
-                content = text.encode("utf-8", "surrogateescape")  # which says where it is not
+                content = text.encode(
+                    "utf-8", "surrogateescape"
+                )  # the error says where it is not UTF-8
                 self.document = read_document(content, path).value
             except DocumentError as error:
                 place = path if error.line is None else f"{path}:{error.line}"

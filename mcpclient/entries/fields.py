@@ -118,7 +118,7 @@ def restrictions_in(entry: Mapping[str, Any]) -> dict[str, Any]:
         if key in RESTRICTIVE and (value is not True if key in _PERMISSIONS else not _is_off(value))
     }
     if entry.get("sandboxEnabled") is False and isinstance(found.get("sandbox"), Mapping):
-        del found["sandbox"]  # which VS Code then does not carry out either
+        del found["sandbox"]  # VS Code does not carry it out then either
     return found
 
 

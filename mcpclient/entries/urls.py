@@ -89,7 +89,7 @@ def canonical_host(host: str) -> str:
             address = IPv6Address(host)
         except ValueError:
             raise UsageError("the URL's host is not an IPv6 address") from None
-        return str(address.ipv4_mapped or address.compressed)  # which connect to the same
+        return str(address.ipv4_mapped or address.compressed)  # both connect to the same
     host = host[:-1] if host.endswith(".") else host
     if not host or "" in host.split("."):
         raise UsageError("the URL's host is not a name")

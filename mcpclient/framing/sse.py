@@ -80,7 +80,7 @@ class EventDecoder:
         lines = self._framer.feed(data)
         lines.reverse()
         while lines:
-            line = lines.pop()  # which may be large, and is not kept here
+            line = lines.pop()  # it may be large, and is not kept here
             if self._is_first_line:
                 self._is_first_line = False
                 if isinstance(line, bytes) and line.startswith(_BOM):

@@ -158,7 +158,7 @@ class Entries:
             bundle=None if opened is None else opened.bundle,
         )
         if server.sheet is not None and self.gate.needs_approval(file.scope):
-            server.sheet.digest()  # which refuses what is too much to look at
+            server.sheet.digest()  # refuses what is too much to look at
         reason = "mcp.excluded of its file names it" if server.name in file.excluded else ""
         if file.allowed is not None and server.name not in file.allowed:
             reason = "mcp.allowed of its file does not name it"
@@ -215,7 +215,7 @@ def _present(judged: WrittenServer, problems: list[Problem]) -> WrittenServer | 
         if read_file(file.path, limit=MAX_FILE_SIZE) == file.document.text.encode():
             return judged
     except OSError:
-        pass  # which the reader reports
+        pass  # the reader reports it
     found = ConfigReader(problems).read(file.place, expected=True)
     named = [each for each in found.servers if each.name == judged.name] if found else ()
     return named[-1] if named else None

@@ -117,7 +117,7 @@ class Changes:
             self._list_changed(method.split("/")[1])
 
     def _list_changed(self, kind: str) -> None:
-        if kind == "tools":  # which the manager lists first
+        if kind == "tools":  # the manager lists them first
             self._gateway.tasks.start(self._tools_changed())
         else:
             self.changed(kind)

@@ -57,7 +57,7 @@ class ManagedUpstream(Upstream):
         return super().wiring()._replace(version=self._gateway.version or LATEST_STATELESS)
 
     def _declare_anew(self) -> None:
-        """Open another session of a server that was told less than the host is able to do."""
+        """Open another session, in which a server knows less than the host is able to do."""
         is_news = any(name not in self._declared for name in self._gateway.declared[0])
         is_free = len(self._tokens) == 1 and self.rounds.is_idle
         if is_news and is_free and not self.is_stateless:

@@ -55,7 +55,7 @@ def policy(nonce: str) -> str:
 
 
 class _Told(NamedTuple):
-    """The records, versions of spans and revisions of one server that a page was told of."""
+    """The records, versions of spans and revisions of one server that a page knows of."""
 
     row: int
     span: int

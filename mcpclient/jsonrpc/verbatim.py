@@ -27,7 +27,7 @@ def decode_verbatim(text: bytes | str) -> Any:
             return _decode_plain(string, line) or _decode_members(string, line)
     except (ValueError, RecursionError, StopIteration):
         pass
-    return decode(text)  # which says what is wrong, or it is not an object
+    return decode(text)  # raises, or it is not an object
 
 
 def _decode_plain(string: str, line: bytes) -> dict[str, Any] | None:

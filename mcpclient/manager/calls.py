@@ -167,7 +167,7 @@ class Calls(abc.ABC):
             self._servers[server].audit_refusal(error, "tools/call", tool, arguments)
             raise
         call = client.call_tool(tool, arguments, returns=returns, **options)
-        arguments = None  # which a traceback would show; the client knows the secret ones
+        arguments = None  # a traceback would show them; the client knows the secret ones
         return await call
 
     async def _owner_of(

@@ -40,7 +40,7 @@ def configured_servers(servers: object, gate: Gate) -> dict[str, ServerConfig]:
     names. Raises `UsageError` for anything else.
     """
     if isinstance(servers, Config):
-        servers = servers.servers  # which may have been loaded without the policy
+        servers = servers.servers  # they may have been loaded without the policy
     if isinstance(servers, (str, Transport)) or not isinstance(servers, Iterable):
         raise UsageError(f"servers are a mapping, a list, a Config or a path, not {servers!r:.100}")
     named: Mapping[str, Any] = servers if isinstance(servers, Mapping) else name_targets(servers)

@@ -65,7 +65,7 @@ class ManagedClient(Client):
     async def connect(self) -> ManagedClient:
         """Have the manager connect the server, as `Manager.connect` does.
 
-        Returns its client, which is another one where its configuration has changed. Raises why it
+        Returns its client, a new one where its configuration has changed. Raises why it
         is not connected.
         """
         await self._server.connect()

@@ -188,7 +188,7 @@ class Pins:
         """
         if self.mode == "warn":
             return {}
-        ignored = ("removed", "instructions")  # which are not handed on, and call nothing
+        ignored = ("removed", "instructions")  # they are not handed on, and call nothing
         return {each.tool: _SAID[each.kind] for each in mismatches if each.kind not in ignored}
 
     def offered(

@@ -60,7 +60,7 @@ class Server(ServerTools, Keeper):
         Raises `ServerUnavailable` for a server that may not be connected, and `UsageError` for one
         whose configuration makes no sense.
         """
-        client = self._client  # which may be another when this is asked in another thread
+        client = self._client  # it may change when this is asked in another thread
         if client is None:
             if self.config.state != "ready":
                 raise self.unavailable()

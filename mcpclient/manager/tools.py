@@ -360,7 +360,7 @@ class ServerTools(abc.ABC):
     async def _listen(self, client: ManagedClient) -> None:
         """Listen for changes until there are no more; try again a few times where that may help."""
         retries, is_late = Retries(), False
-        with suppress(McpError):  # which is raised where another try is pointless
+        with suppress(McpError):  # raised where another try is pointless
             while True:
                 try:
                     async with client.listen(tools=True) as changes:
@@ -403,7 +403,7 @@ class ServerTools(abc.ABC):
                 self.stale = True
                 text = "%s: tools/list failed; keeping the previous tools: %s"
                 _logger.warning(text, self.name, error)
-                with suppress(McpError):  # which is raised where another try is pointless
+                with suppress(McpError):  # raised where another try is pointless
                     await retries.wait_after(error)
                     self._is_outdated = True
 

@@ -49,7 +49,7 @@ def real_path(path: str | os.PathLike[str]) -> Path:
         encoded = os.fsencode(path)
     except ValueError:
         encoded = b"\0"
-    if b"\0" in encoded:  # which not every Python's realpath refuses
+    if b"\0" in encoded:  # not every Python's realpath refuses it
         raise OSError(errno.EINVAL, "not the path of a file")
     return Path(os.path.realpath(path))
 

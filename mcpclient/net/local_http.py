@@ -125,7 +125,7 @@ class LocalHttpServer:
         shown = f"[{address}]" if ":" in address else address
         self.authority = f"{shown}:{port}"
         self._hosts = frozenset({self.authority, f"localhost:{port}"})
-        if port == 80:  # which browsers leave out
+        if port == 80:  # browsers leave it out
             self._hosts |= {shown, "localhost"}
 
     def stop(self) -> None:

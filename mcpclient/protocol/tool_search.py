@@ -40,7 +40,7 @@ def search_tools(query: str, tools: Iterable[AnyTool], *, limit: int = 5) -> lis
     """Return at most ``limit`` tools that have words of ``query``, the best first.
 
     A word of the query counts the more, the fewer tools have it, and "the" and its like not at all;
-    a word in a name counts more than one in a description. Tools of equal rank stay in their order.
+    a word in a name weighs more than one in a description. Tools of equal rank stay in their order.
     A name given in full comes first. Empty when no word fits.
     """
     candidates = list(tools)

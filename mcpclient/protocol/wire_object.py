@@ -28,7 +28,7 @@ class Field(Generic[T]):
     def __init__(self, key: str, kind: tuple[type, ...], default: T, doc: str = "") -> None:
         self._key = key
         self._kind = kind
-        self._takes_bool = bool in kind  # which is an int for Python, and no number for JSON
+        self._takes_bool = bool in kind  # an int for Python, not a number for JSON
         self._default = default
         self.__doc__ = doc
 

@@ -384,7 +384,7 @@ class Script:
         self._found: dict[tuple[str, str], int] = {}
         self._passed: set[int] = set()  # the identities of the calls that were found
         for call in calls:
-            self._redactor.unmarked(call.answer)  # which arguments the tools mark as secret
+            self._redactor.unmarked(call.answer)  # lists the arguments that are marked as secret
             params = self._shown(call.request.get("params"))
             key = self._key_of(call.request["method"], params)
             self._calls.setdefault(key, []).append(call)

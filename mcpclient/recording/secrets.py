@@ -77,7 +77,7 @@ _KEY_NAME = re.compile(r"(?i)(?:^|[-_])key$")
 LONG_VALUE = 8
 # A still shorter one may be any word, and is replaced only where it is named.
 _SHORT = 4
-# How much of a secret is compared, and how many that begin alike are told from each other. What
+# How much of a secret is compared, and how many that begin alike are kept apart. What
 # follows is then taken to belong to it.
 _COMPARED = 1024
 _MAX_ALIKE = 8

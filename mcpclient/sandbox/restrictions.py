@@ -157,7 +157,7 @@ def _close_mounts(writable: list[bytes]) -> None:
         for path, tree in trees:
             _system_call(_MOVE_MOUNT, tree, b"", AT_FDCWD, path, _FROM_DESCRIPTOR)
             os.close(tree)
-        os.chdir(folder)  # which may be another mount now
+        os.chdir(folder)  # it may be another mount now
 
 
 def _map(user: int, group: int) -> None:

@@ -314,7 +314,7 @@ def _methods(offer: Offer, annotations: Annotations) -> Iterator[_Method]:
         uri = template.uri_template
         try:
             wires = dict.fromkeys(variable_names(uri))
-        except TemplateError:  # which the server itself could not read
+        except TemplateError:  # the server itself could not read it
             continue
         about = [template.description or f"Read {uri}."]
         made = Signature(add(f"read_{template.name}"), uri, "ReadResourceResult", about)

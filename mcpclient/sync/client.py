@@ -77,7 +77,7 @@ class Blocking:
     def _start(
         self, method: Callable[..., Any], *arguments: Any, **options: Any
     ) -> Coroutine[Any, Any, Any]:
-        loop_thread()  # which may refuse, before there is a coroutine
+        loop_thread()  # it may refuse, before there is a coroutine
         self._require_own_process()
         return self._begin(method, *arguments, **options)
 

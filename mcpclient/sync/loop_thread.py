@@ -82,7 +82,7 @@ class LoopThread:
         If the wait is interrupted, for example by Ctrl-C, the coroutine is cancelled. The exception
         is raised once the coroutine has ended, after two seconds, or at a second Ctrl-C.
         """
-        ended = threading.Lock()  # which costs half as much as a future
+        ended = threading.Lock()  # it costs half as much as a future
         ended.acquire()
         waiting = _Running(self, coroutine, ended.release)
         try:

@@ -380,7 +380,7 @@ class AuthorizedExchange:
             if not self._is_given_up:
                 # Not this task was cancelled, but one that the caller's own function awaited.
                 raise AuthError(f"authorization failed with {type(error).__name__}") from error
-        raise asyncio.CancelledError  # which the caller's own function may have swallowed
+        raise asyncio.CancelledError  # the caller's own function may have swallowed it
 
     def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
         fields = merged(self._request.headers, headers.items())
@@ -415,7 +415,7 @@ class AuthorizedExchange:
     def response_ended(self) -> None:
         if self._refusal is None:
             self._sink.response_ended()
-            self._exchange = None  # which refers to this: so both are freed without the collector
+            self._exchange = None  # it refers to this: so both are freed without the collector
         else:
             self._held = None if self._exchange is None else self._client.claim(self._exchange)
             self._task = self._client.tasks.start(self._send(self._refusal))

@@ -103,7 +103,7 @@ class HttpTransport(Transport, Generic[PostT]):
         """Prepare to send; the first message opens the first connection."""
         self.receiver = receiver
         self._is_open = True
-        self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # which belongs to the running loop
+        self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # belongs to the running loop
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
         """POST a message. One that is not a request has been sent when the server has taken it.
@@ -394,7 +394,7 @@ class Post(PostedMessage):
             self._end()
         else:
             self._deliver(bytes(self._body), self.request_id)
-        self._exchange = None  # which refers to this: so both are freed without the collector
+        self._exchange = None  # it refers to this: so both are freed without the collector
 
     def _deliver(self, body: bytes, request_id: RequestId) -> None:
         """Deliver the messages of a response that is not an event stream."""

@@ -3,7 +3,7 @@
 Every message is encoded as JSON and decoded again. So no object is shared by accident, and values
 that JSON cannot carry are refused as on every other transport.
 
-Server objects of the Python SDK (1.x and 2.x) and of fastmcp (2 to 4) are told apart by their
+Server objects of the Python SDK (1.x and 2.x) and of fastmcp (2 to 4) are recognized by their
 attributes, and driven by the package they are from, which alone is imported: the server's ``run``,
 between the streams that its ``stdio_server`` makes of two text files, in memory here.
 """

@@ -1,7 +1,7 @@
 """The five model APIs as servers on this machine: they answer by a script, and refuse as they do.
 
-What the services check, and how they say so, comes from their documents and from error texts that
-are quoted in public; see the docstrings of the adapters.
+What the services check, and how they say so, comes from their documents and from error messages
+that are quoted in public; see the docstrings of the adapters.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["APIS", "Api", "Script"]
 Json = dict[str, Any]
 Turn = Union[str, list[tuple[str, Json]]]
 Script = list[Turn]
-"""What the model says in each turn: a text, or the calls it makes by name and arguments."""
+"""What the model says in each turn: a string, or the calls it makes by name and arguments."""
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")

@@ -82,7 +82,7 @@ def test_one_of_several_servers_is_named() -> None:
 
 
 def test_search() -> None:
-    """F-TOOL-7, F-TOOL-9: what it finds is told by the names and schemas that can be called."""
+    """F-TOOL-7, F-TOOL-9: it reports names and schemas that can be called."""
     schema = {"type": "object", "properties": {"to": {"type": "string"}}}
     mail = {"name": "send.mail", "description": "Send\n mail", "inputSchema": schema}
     made = openai_chat.tools([Tool(mail), Tool({"name": "read"})])

@@ -116,7 +116,7 @@ def test_tools_that_are_not_for_models() -> None:
 
 @pytest.mark.parametrize("provider", ["openai_chat", "google", "bedrock"])
 def test_deferring_where_it_does_nothing(provider: str) -> None:
-    """F-TOOL-9: it is told once, and the definitions are those without it."""
+    """F-TOOL-9: it is reported once, and the definitions do not have it."""
     module, _ = PROVIDERS[provider]
     tools = [tool({}, "a"), tool({}, "b")]
     made = module.tools(tools, defer=lambda one: True)

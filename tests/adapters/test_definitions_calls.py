@@ -38,7 +38,7 @@ def read(name: object, arguments: object, tools: Any = KNOWN) -> ToolCall:
     ],
 )
 def test_arguments_that_are_none(arguments: object, problem: str) -> None:
-    """F-TOOL-2: the model is told, and can call again."""
+    """F-TOOL-2: the model gets an error, and can call again."""
     call = read("web_search", arguments)
     assert call.problem is not None
     assert call.problem.startswith(problem)

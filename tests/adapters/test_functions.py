@@ -190,7 +190,7 @@ def run(function: Callable[..., Any], **arguments: Any) -> CallToolResult:
     ],
 )
 def test_arguments_that_do_not_fit(arguments: dict[str, Any], said: str) -> None:
-    """F-TOOL-9: the model is told, and may call again; the function is not called."""
+    """F-TOOL-9: the model gets an error, and may call again; the function is not called."""
     result = run(google, **arguments)
     assert (result.text, result.is_error) == (said, True)
 

@@ -329,7 +329,7 @@ async def google_stream(llm: Any, **request: Any) -> Any:
 
 
 async def bedrock_stream(llm: Any, **request: Any) -> Any:
-    """botocore gives the events of a stream; the input of a call is put together of its texts."""
+    """botocore gives the events of a stream; the strings of a call, joined, are its input."""
     response = await asyncio.to_thread(llm.converse_stream, modelId="model-1", **request)
     blocks: dict[int, dict[str, Any]] = {}
     for event in response["stream"]:

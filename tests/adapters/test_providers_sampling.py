@@ -21,7 +21,7 @@ LOOK = {"name": "look.up", "inputSchema": {"type": "object", "properties": {"a b
 
 
 def answered(provider: str, turn: Any, params: dict[str, Any], **options: Any) -> dict[str, Any]:
-    """What the server is told when the model's turn is this."""
+    """The response to the server for this turn of the model."""
     api = APIS[provider]([])
 
     def create(**request: Any) -> Any:
@@ -73,7 +73,7 @@ def test_a_call_that_makes_no_sense(provider: str) -> None:
     ],
 )
 def test_why_it_stopped(provider: str, response: dict[str, Any]) -> None:
-    """F-API-11: that the answer was cut off is told in the protocol's word."""
+    """F-API-11: an answer that was cut off is reported in the protocol's word."""
     option = sampling_model(provider, "m", lambda **request: response)
     result = asyncio.run(SamplingAnswerer(option).answer(PARAMS, "server"))
     assert (result["stopReason"], result["content"]["text"]) == ("maxTokens", "a")

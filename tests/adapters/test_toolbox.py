@@ -312,7 +312,7 @@ async def test_many_tools_do_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) 
 
 
 async def test_definitions_that_multiply_are_bounded() -> None:
-    """F-TOOL-9: each by itself, and all of them together; both are told."""
+    """F-TOOL-9: each by itself, and all of them together; both are reported."""
     source = Live(*(f"t{number}" for number in range(60)))
     defs: Any = {f"d{level}": {"type": "string"} for level in range(20)}
     for level in range(19):
@@ -331,7 +331,7 @@ async def test_definitions_that_multiply_are_bounded() -> None:
     assert sum("t0: " in each and "is too large with" in each for each in problems) > 1
     last = [each for each in problems if each.startswith("t59: ")]
     assert last[0] == "t59: at /properties/x: the schema is too large with d0 in its place"
-    source.change("t0")  # which makes place again
+    source.change("t0")  # This makes room again.
     tool = Tool(definition("new", inputSchema=schema))
     source.tools.append(tool)
     assert len(json.dumps(box.tools[-1])) > 10_000
@@ -349,7 +349,7 @@ async def test_a_tool_that_was_shown_and_is_hidden_now_is_not_called() -> None:
 
 
 async def test_an_option_that_does_not_exist() -> None:
-    """F-TOOL-9: a timeout that is misspelt is no timeout."""
+    """F-TOOL-9: a misspelt timeout is rejected."""
     box = await Toolbox(Source(a=None), "openai_responses")
     with pytest.raises(mcpclient.UsageError, match="did you mean 'timeout'"):
         await box.run(response(call("a")), tiemout=3)

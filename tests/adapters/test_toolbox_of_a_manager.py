@@ -41,7 +41,7 @@ async def test_a_pattern_that_fits_nothing_is_told(caplog: pytest.LogCaptureFixt
 
 
 async def test_patterns_hold_for_the_resources_of_servers() -> None:
-    """F-SAFE-4, F-TOOL-5: those of a server that is left out are neither listed nor read."""
+    """F-SAFE-4, F-TOOL-5: resources of an excluded server are neither listed nor read."""
 
     def member(uri: str) -> Member:
         answers: Any = {

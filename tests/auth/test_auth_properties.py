@@ -1,6 +1,6 @@
 """What servers say about authorization: read as it was meant, or refused; nothing else is raised.
 
-The documents, tokens and challenges of an adversary are also those of ``tests/tools/fuzz/targets``.
+The documents, tokens and challenges of an adversary are also used by ``tests/tools/fuzz/targets``.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def test_redirects_have_an_end() -> None:
 
 
 def test_a_megabyte_of_metadata_is_refused() -> None:
-    """F-AUTH-1: the shell is told the limit, and it is checked again."""
+    """F-AUTH-1: the shell gets the limit, and it is checked again."""
     world = World()
     world.on("GET", URL, Response(200, [], b" " * (MAX_BODY + 1)))
     with pytest.raises(AuthError, match="more than"):

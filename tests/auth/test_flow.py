@@ -75,7 +75,7 @@ def test_a_configured_secret_goes_on_in_another_process() -> None:
 
 
 def test_an_early_renewal_that_was_refused_is_an_error() -> None:
-    """F-AUTH-5: what was refused is gone, and a lost connection afterwards is no renewal."""
+    """F-AUTH-5: a refused token is gone, and losing the connection does not renew it."""
     scene = logged_in(later=3560)
     scene.failing_token_endpoint("invalid_grant", 400)
 
@@ -108,7 +108,7 @@ def test_a_client_the_server_forgot_registers_anew() -> None:
 def test_a_failed_code_exchange_drops_the_registration_of_an_unknown_client_only(
     error: str, status: int, registrations: int
 ) -> None:
-    """F-AUTH-2: the error is told in either case; the next login registers again, or does not."""
+    """F-AUTH-2: the error is raised in either case; the next login registers again, or does not."""
     scene = Scene()
     scene.failing_token_endpoint(error, status)
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_a_failed_code_exchange_drops_the_registration_of_an_unknown_client_only
 
 
 def test_a_programs_token_is_renewed_early() -> None:
-    """F-AUTH-7: client credentials need nobody, so the new token comes before the old one ends."""
+    """F-AUTH-7: client credentials need no user, so the new token comes before the old one ends."""
     scene = logged_in(ROBOT, token_fields={})
     scene.world.time += 3541
     scene.call()
@@ -155,7 +155,7 @@ def test_ever_new_scopes_have_an_end() -> None:
     ("scope", "said"), [(None, "more than it names"), ("a", "scopes: a; asked for already: a")]
 )
 def test_a_403_for_scopes_it_has_is_an_error(scope: str | None, said: str) -> None:
-    """F-AUTH-4: without a scope, those of the metadata count; nobody is asked again."""
+    """F-AUTH-4: without a scope, the metadata's scopes count; the user is not asked again."""
     scene = Scene(metadata={"scopes_supported": ["a"]})
     scene.call()
     with pytest.raises(InsufficientScope, match=said) as caught:
@@ -258,7 +258,7 @@ def test_a_proof_is_made_for_where_it_is_sent_and_for_one_sending(bound: Scene) 
 
 
 def test_an_assertion_that_was_refused_is_not_sent_again() -> None:
-    """F-AUTH-7: trouble of the authorization server is no refusal: after it, it is sent again."""
+    """F-AUTH-7: trouble of the authorization server is not a refusal: the request is sent again."""
     scene = Scene(WorkloadIdentity(trust_first_issuer=True, assertion="jwt"))
     scene.failing_token_endpoint("server_error", 503)
     for _ in range(2):

@@ -106,7 +106,7 @@ def test_any_bytes_end_in_a_result_or_an_error_of_ours(
 @examples(60)
 @given(st.dictionaries(st.sampled_from(["client", "tokens", "dpop_key", "x"]), VALUES))
 def test_any_stored_record_is_read(record: dict[str, object]) -> None:
-    """F-AUTH-9: a store that somebody else wrote to."""
+    """F-AUTH-9: a store that another program wrote to."""
     world = World()
     stored = json.loads(json.dumps(record))
     for key in ("grant OAuth https://mcp.example/mcp", "pending https://mcp.example/mcp"):

@@ -60,7 +60,7 @@ def test_the_published_challenge() -> None:
     ],
 )
 def test_a_server_without_pkce_is_refused(metadata: dict[str, object], match: str) -> None:
-    """F-AUTH-3: absent means unsupported; nobody is asked and nothing registered."""
+    """F-AUTH-3: absent means unsupported; the user is not asked and nothing registered."""
     world, fake = scene(metadata=metadata)
     with pytest.raises(AuthError, match=match):
         world.run(by_code(request(fake), OAuth()))

@@ -68,7 +68,7 @@ def flipped(der: bytes, secret: bytes = SECRET) -> list[bytes]:
         pem(bytes.fromhex("30250201010420") + b"\xff" * 32, "EC PRIVATE KEY"),
         pem(SEC1 + b"\x00", "EC PRIVATE KEY"),
         pem(PKCS8 + b"\x05\x00"),
-        # A character that is no base64 would shift all that follows, or be passed over.
+        # A character outside base64 would shift all that follows, or be passed over.
         pem(PKCS8).replace("M", "*", 1),
         pem(PKCS8).replace("M", "M=", 1),
     ],

@@ -10,7 +10,7 @@ URL = "https://mcp.example/mcp"
 
 
 def test_tokens_and_keys() -> None:
-    """F-AUTH-13: each in its header, from a text or a function, for the server only."""
+    """F-AUTH-13: each in its header, from a string or a function, for the server only."""
     for options, header in (
         (BearerToken("t"), {"Authorization": "Bearer t"}),
         (ApiKey("k k"), {"X-API-Key": "k k"}),

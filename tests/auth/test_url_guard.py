@@ -96,7 +96,7 @@ def test_the_host_must_be_the_issuers_or_an_allowed_one() -> None:
 
 
 def test_a_public_address_may_be_connected_to() -> None:
-    """F-AUTH-10: and what is no address may not."""
+    """F-AUTH-10: and a string that is not an address may not."""
     check_address("8.8.8.8", "https://auth.example/", STRICT)
     with pytest.raises(SsrfError, match="unreadable"):
         check_address("example", "https://auth.example/", STRICT)

@@ -376,7 +376,7 @@ class Scene:
         return [form["grant_type"] for form in self.issuer.token_forms]
 
     def leave(self) -> Authorize:
-        """Call where nobody waits for the user; return what was begun."""
+        """Call without a user; return the login that has begun."""
         self.world.user = self.world._nobody
         with pytest.raises(AuthorizationRequired):
             self.call()

@@ -88,7 +88,7 @@ async def test_messages_of_the_server_keep_their_order(method: str) -> None:
 
 
 async def test_either_side_cancels_and_reports_progress() -> None:
-    """F-BRIDGE-1: tokens stay as they are, ids are those of each hop."""
+    """F-BRIDGE-1: tokens stay as they are, ids belong to each hop."""
     server = McpServer("handshake")
     async with bridged(server) as (host, side):
         await host.initialize(sampling={})

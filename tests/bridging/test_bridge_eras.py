@@ -177,7 +177,7 @@ async def test_a_stateless_host_listens_to_a_handshake_server() -> None:
 
 
 async def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
-    """F-BRIDGE-1: and is withdrawn from the queue when the server withdraws it, or nobody calls."""
+    """F-BRIDGE-1: and leaves the queue when the server withdraws it, or no call is left."""
     server = McpServer("handshake")
     async with bridged(server) as (host, side):
         await host.request("server/discover", modern(roots={}))

@@ -51,7 +51,7 @@ class Session:
         os.write(self._master, text.encode())
 
     def reply(self, prompt: str, text: str) -> str:
-        """Type a text once something is shown; return what came till then."""
+        """Type a string once something is shown; return what came till then."""
         shown = self.wait_for(prompt)
         self.type(text)
         return shown

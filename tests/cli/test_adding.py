@@ -97,14 +97,14 @@ def test_a_bundle_is_added_and_used(capsys: Capture, project: Path) -> None:
 
 
 def test_a_bundle_for_the_user(capsys: Capture, project: Path) -> None:
-    """F-MANY-18: the user's own file asks nobody; a bundle that is replaced is refused."""
+    """F-MANY-18: the user's own file needs no agreement; a bundle that is replaced is refused."""
     server = python_server(command=sys.executable)
     path = write_bundle(project / "x.mcpb", manifest(server=server))
     run(capsys, "add", "mine", "x.mcpb", "--scope", "user", "--env", "A=b")
     assert shown_by(capsys, "mine")["env"]["A"] == "b"
     write_bundle(project / "x.mcpb", manifest(server=server, version="2.0.0"))
     told = run(capsys, "tools", "mine", code=2)[1]
-    assert "mine.sha256: the bundle is another one now" in told
+    assert "mine.sha256: the bundle has changed" in told
     run(capsys, "add", "mine", "x.mcpb", "--scope", "user", "--replace")
     assert (
         written(str(project.parent / "home/xdg_config_home/mcpclient/mcp.json"))["mine"]["bundle"]
@@ -130,7 +130,7 @@ def test_a_locked_bundle_has_its_digest_in_the_lock(capsys: Capture, project: Pa
 
 
 def test_a_file_of_a_registry_is_added(capsys: Capture) -> None:
-    """F-MANY-18: as an ordinary entry; what else may be given is told."""
+    """F-MANY-18: as an ordinary entry; other values that may be given are listed."""
     variables = [KEY, {"name": "LOG"}]
     write_registry_file(package("npm", "@maker/a", version="1.0.0", environmentVariables=variables))
     told = run(capsys, "add", "server.json", "--kind", "npm")[0]
@@ -243,7 +243,7 @@ def test_a_server_of_another_application_is_taken_over(application: str, capsys:
 
 
 def test_what_is_taken_over_by_a_user_needs_agreement(capsys: Capture) -> None:
-    """F-SHOW-23: the user's own file asks nobody afterwards; secrets of others are told."""
+    """F-SHOW-23: the user's own file needs no agreement afterwards; copied secrets are reported."""
     path = write_other("cursor")
     assert (
         "you have not agreed to a@cursor"

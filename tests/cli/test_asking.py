@@ -102,7 +102,7 @@ def test_a_form_is_left(typed: str, action: str) -> None:
     ("typed", "action"), [("y", "accept"), ("", "decline"), ("cancel", "cancel")]
 )
 def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) -> None:
-    """F-SHOW-9: the host is marked; without a browser the user is told to open it."""
+    """F-SHOW-9: the host is marked; without a browser the user has to open it."""
     with terminal("call", SERVER, "visit") as session:
         session.wait_for("https://\x1b[1mpay.example\x1b[0m/cart?id=1")
         session.wait_for("host: \x1b[1mpay.example")
@@ -138,7 +138,7 @@ def test_a_program_answers_in_place_of_a_model(choice: str, capsys: Capture) -> 
 
 
 def test_a_program_that_fails_answers_nothing(capsys: Capture) -> None:
-    """F-SHOW-9: the server is told that nobody answers, and the user why."""
+    """F-SHOW-9: the server gets a refusal, and the user the reason."""
     model = shlex.join([sys.executable, "-c", "raise SystemExit(7)"])
     assert main(["call", "--model", model, SERVER, "sample"]) == 0
     out, errors = capsys.readouterr()
@@ -174,7 +174,7 @@ def test_without_a_terminal_it_is_declined(
 
 
 def test_defaults_are_accepted_where_they_are_enough(capsys: Capture) -> None:
-    """F-SHOW-9: not here, as two fields have none; the server is told no, and the call goes on."""
+    """F-SHOW-9: not here: two fields have none; the server gets a refusal; the call continues."""
     assert main(["call", "--elicit", "accept", SERVER, "form"]) == 0
     out, errors = capsys.readouterr()
     assert "declined: its defaults do not fit (--elicit accept): not filled in: name" in errors

@@ -71,7 +71,7 @@ def hosting(
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-11-25", "2026-07-28", None])
 def test_a_client_finds_the_same_server_behind_it(version: str | None) -> None:
-    """F-BRIDGE-1: tools, results, progress, resources and prompts are those of the server."""
+    """F-BRIDGE-1: tools, results, progress, resources and prompts come from the server."""
 
     async def seen(command: list[str]) -> list[Any]:
         steps: list[float] = []

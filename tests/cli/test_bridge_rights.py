@@ -99,7 +99,7 @@ def test_a_login_that_needs_a_browser_is_named_to_the_host(
 ) -> None:
     """F-BRIDGE-1, F-BRIDGE-4, F-AUTH-8: with the command; after it the same host gets through.
 
-    Behind a gateway only the calls of this server fail, with a text for the model.
+    Behind a gateway only the calls of this server fail, with a message for the model.
     """
     file = tmp_path / "servers.json"
 

@@ -1,6 +1,6 @@
 """What is wrong with a set-up is said by every command: the exit code, the cause, and a cure.
 
-Each row is a set-up that somebody might have, the command that meets it, and parts of what it says.
+Each row is a set-up that a user might have, the command that meets it, and parts of what it says.
 An empty cure: the cause says what to do.
 """
 

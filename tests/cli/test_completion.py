@@ -105,7 +105,7 @@ INTERACTIVE = {
     ),
     "fish": (["--no-config", "-i"], "mcpclient completion fish | source"),
 }
-# What somebody types before TAB, and the name of a server or a file that it completes to.
+# The input before TAB, and the name of a server or a file that it completes to.
 HOSTILE = {
     "a command": ("ka", "ka$(touch evil)"),
     "an old command": ("kb", "kb`touch evil`"),
@@ -121,7 +121,7 @@ SHOWN = "ready-" + "now"
 
 
 def typed(shell: str, keys: list[str], environment: dict[str, str], folder: Path) -> str:
-    """Return what somebody sees who types into a shell in a terminal."""
+    """Return the screen of a user who types into a shell in a terminal."""
     flags, ready = INTERACTIVE[shell]
     command, environ = [program_of(shell), *flags], {**environment, "TERM": "dumb", "PS1": "$ "}
     with in_terminal(command, environ, cwd=folder, preexec_fn=own_terminal) as session:
@@ -238,7 +238,7 @@ def test_what_a_script_is_told(arguments: list[str], found: str, capsys: Capture
 
 @pytest.mark.usefixtures("nothing_configured")
 def test_open_sessions_are_servers(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
-    """F-SHOW-13: and their tools are completed like those of others."""
+    """F-SHOW-13: and their tools are completed like those on any server."""
     monkeypatch.setattr(sockets, "session_names", lambda environ: ["browser"])
     remember(called("@browser", "paint"), [PAINT])
     assert main(["__complete", "zsh", "mcpclient tools @"]) == 0

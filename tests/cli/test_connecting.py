@@ -66,7 +66,7 @@ def test_commands_for_tasks_declare_that_they_handle_them(
 
 
 def test_the_command_line_counts_more_than_the_configuration() -> None:
-    """F-SHOW-1: variables are added to those of the file."""
+    """F-SHOW-1: variables are added to the file's own."""
     server = Server(["s"], {"env": {"A": "1", "B": "2"}, "timeout": 5, "name": "n"})
     options = options_of(server, "--env", "B=3", "--timeout", "7")
     assert (options.env, options.timeouts.idle) == ({"A": "1", "B": "3"}, 7)
@@ -78,7 +78,7 @@ def test_the_command_line_counts_more_than_the_configuration() -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="its line is for sh")
 async def test_headers_of_a_program_beside_given_ones(tmp_path: Path) -> None:
-    """F-SHOW-1, F-HTTP-15: a given one counts more than a printed one; no login is put over it."""
+    """F-SHOW-1, F-HTTP-15: a given one precedes a printed one; no login is put over it."""
     source = """print('{"authorization": "printed", "X-One": "1"}')"""
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(source)}"
     helper = HeadersHelper(line, "s", "http://host/mcp", str(tmp_path), {"X-Two": "2"})
@@ -116,7 +116,7 @@ def test_the_user_of_the_system() -> None:
     ],
 )
 def test_who_the_user_is(server: Server, words: tuple[str, ...], auth: Any) -> None:
-    """F-AUTH-8, F-AUTH-13, F-SHOW-2: nobody is asked to log in where a token is given."""
+    """F-AUTH-8, F-AUTH-13, F-SHOW-2: no login is asked for where a token is given."""
     options = options_of(server, *words)
     assert options.auth == auth or type(options.auth) is auth
     given = [word.split(": ", 1) for word in words[1:]]

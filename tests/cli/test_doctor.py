@@ -169,7 +169,7 @@ def test_a_proxy_that_is_down_or_refuses(capsys: Capture) -> None:
 def test_variables_with_authorities_are_told(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F-SHOW-1: those that are read, those that lead nowhere, and those of other programs."""
+    """F-SHOW-1: those that are read, those that lead nowhere, and other programs' variables."""
     authority, missing = Authority(tmp_path), str(tmp_path / "none")
     for name in ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
@@ -259,7 +259,7 @@ def test_nothing_is_said_of_what_was_not_seen(
 def test_without_a_name_all_servers_are_looked_at(
     tmp_path: Path, nothing_configured: Path, capsys: Capture
 ) -> None:
-    """F-SHOW-15: the exit code is that of the first failure; what is switched off is not run."""
+    """F-SHOW-15: the first failure sets the exit code; disabled servers are not run."""
     file = tmp_path / "servers.json"
     demo = {"command": sys.executable, "args": [DEMO]}
     off = {"command": str(tmp_path / "touched"), "disabled": True}

@@ -64,7 +64,7 @@ def test_tools_are_listed_with_their_arguments() -> None:
     ("nameless", "said"), [([{}], "1 tool"), ([{"name": []}, {"name": 5}], "2 tools")]
 )
 def test_a_tool_without_a_name_is_no_row(nameless: list[object], said: str) -> None:
-    """F-SHOW-1: nobody could call it, so it is told of apart from the others."""
+    """F-SHOW-1: it cannot be called, so it is reported apart from the others."""
     errors = io.StringIO()
     tools = [*nameless, {"name": "echo"}]
     answer = ask(

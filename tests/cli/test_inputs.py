@@ -114,7 +114,7 @@ def test_an_answer_is_kept(
 
 
 def test_where_nobody_can_be_asked(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """F-MANY-8: defaults count, and what has none is told."""
+    """F-MANY-8: defaults count, and inputs without one are reported."""
     assert main(["tools", "a", "--config", file]) == 3
     errors = capsys.readouterr().err
     assert "zone UTC, key False" in errors

@@ -110,7 +110,7 @@ def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 async def log_in(show_login: Any) -> None:
-    """Be a login that nobody finishes."""
+    """Be a login that is never finished."""
     await show_login("https://id.example/")
     await asyncio.get_running_loop().create_future()
 

@@ -131,7 +131,7 @@ def start(*words: str, stdout: int) -> subprocess.Popen[str]:
 @pytest.mark.needs_posix
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_ctrl_c_cancels_the_call_and_says_so(as_json: bool) -> None:
-    """F-SHOW-3, F-API-8: and the server is told."""
+    """F-SHOW-3, F-API-8: and the server is notified."""
     words = ["call", "count", "to=1", "seconds=60", *(["--json"] if as_json else []), *REPORTING]
     with start(*words, stdout=subprocess.PIPE) as process:
         assert process.stderr is not None

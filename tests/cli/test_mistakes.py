@@ -259,7 +259,7 @@ def written(folder: Path, entry: Mapping[str, Any], name: str = "a") -> str:
 
 
 def test_a_variable_that_has_no_value_is_named_by_a_401(tmp_path: Path, capsys: Capture) -> None:
-    """F-SHOW-15: nobody is asked to log in, and a manager says it as well."""
+    """F-SHOW-15: the user is not asked to log in, and a manager says it as well."""
     with served(answer(401, {"WWW-Authenticate": "Bearer"})) as place:
         headers = {"Authorization": "Bearer ${NO_SUCH_TOKEN}"}
         file = written(tmp_path, {"url": f"http://{place}/mcp", "headers": headers})

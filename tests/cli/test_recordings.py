@@ -47,7 +47,7 @@ def test_the_command_does_what_it_does_otherwise(
 
 
 def test_failures_and_options_of_the_command(tmp_path: Path, capsys: Capture) -> None:
-    """F-SHOW-2, F-SHOW-8: the exit code is that of the command."""
+    """F-SHOW-2, F-SHOW-8: the exit code comes from the command."""
     path = str(tmp_path / "s.jsonl")
     assert main(["record", path, "--", "call", "nope", "--unchecked", "--json", *SERVER]) == 5
     assert json.loads(capsys.readouterr().out)["error"]["code"] == -32602

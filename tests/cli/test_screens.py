@@ -87,7 +87,7 @@ LISTS = ("tools", "prompts", "resources")
 
 
 def long_server() -> OpenedServer:
-    """One whose texts are long, and that keeps tasks."""
+    """One with long descriptions, and that keeps tasks."""
     server = OpenedServer(capabilities={**{each: {} for each in LISTS}, "tasks": {"list": {}}})
     server.instructions = LONG
     prompt = {"name": "p", "description": LONG, "arguments": [{"name": "topic"}]}

@@ -41,7 +41,7 @@ def configured(file: str, **servers: Any) -> None:
 
 
 def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None:
-    """F-SHOW-1, F-MANY-7: in the user's file, where nobody has to agree."""
+    """F-SHOW-1, F-MANY-7: in the user's file, which needs no agreement."""
     add_demo(capsys, "--scope", "user")
     assert run(capsys, "call", "demo", "echo", "message=5")[0] == "5\n"
     assert complete(["zsh", "mcpclient call demo ec"]) == "echo\n"  # it has been seen
@@ -88,7 +88,7 @@ def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
 
 
 def test_a_projects_server_needs_approval(capsys: Capture) -> None:
-    """F-MANY-7, F-SHOW-1: without a terminal nobody can be asked; a named file is vouched for."""
+    """F-MANY-7, F-SHOW-1: without a terminal no user is asked; a named file is vouched for."""
     add_demo(capsys)
     _, errors = run(capsys, "tools", "demo", code=2)
     assert "'demo' needs approval" in errors
@@ -288,7 +288,7 @@ def test_what_a_lock_is_compared_with_is_told_once(capsys: Capture) -> None:
 
 
 def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
-    """F-MANY-16: not connected is no answer."""
+    """F-MANY-16: a lost connection is not an answer."""
     run(capsys, "add", "gone", "--config", "c.json", "--", "no-such-command-here")
     assert "no such command" in run(capsys, "lock", "--config", "c.json", code=3)[1]
     run(capsys, "add", "mine", "--", "x")

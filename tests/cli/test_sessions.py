@@ -209,7 +209,7 @@ def test_a_caller_has_its_own_folder_and_environment(commands: Commands, tmp_pat
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "kill -9"])
 def test_the_end_of_a_command_cancels_its_call(commands: Commands, number: signal.Signals) -> None:
-    """F-SHOW-12: the server hears of it, and the session stays."""
+    """F-SHOW-12: the server is notified, and the session stays."""
     commands.open()
     process = commands.start_a_call_without_end()
     process.send_signal(number)
@@ -331,7 +331,7 @@ def test_open_of_an_open_name_says_so(commands: Commands) -> None:
 
 
 def test_a_stale_socket_is_cleaned(commands: Commands) -> None:
-    """F-SHOW-12: nobody listens there, whatever its file says."""
+    """F-SHOW-12: no process listens there, whatever its file says."""
     folder = commands.runtime / "mcpclient"
     folder.mkdir(mode=0o700)
     for ending in ("link", "run"):

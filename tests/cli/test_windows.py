@@ -30,7 +30,7 @@ assert kernel32.GenerateConsoleCtrlEvent(0, 0), ctypes.get_last_error()
 
 
 def start(*words: str, **environment: str) -> subprocess.Popen[bytes]:
-    """Start a command in a console of its own that nobody sees."""
+    """Start a command in a hidden console of its own."""
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-m", "mcpclient", *words],
         cwd=TOP,
@@ -57,7 +57,7 @@ def test_ctrl_c_in_a_console_cancels_the_call() -> None:
 
 @pytest.mark.parametrize("as_json", [False, True], ids=["text", "json"])
 def test_what_a_code_page_lacks_is_written_out(as_json: bool) -> None:
-    """F-SHOW-2: a pipe gets the code page of this Windows, unless Python is told otherwise."""
+    """F-SHOW-2: a pipe gets the code page of this Windows, but for a setting of Python."""
     words = ["call", "echo", "message=é☃ 世界", *(["--json"] if as_json else []), *SERVER]
     with start(*words, PYTHONUTF8="0", PYTHONIOENCODING="") as process:
         output, errors = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Servers that tell of changes, for the tests of listening: one for each era."""
+"""Servers that report changes, for the tests of listening: one for each era."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Everything:
         self.show(getattr(error.__cause__, "headers", None))
 
     def show_variables(self, error: BaseException | None) -> None:
-        """Show those of the library's frames, as services that collect errors do."""
+        """Show the variables of the library's frames, as services that collect errors do."""
         while error is not None:
             for frame in traceback.StackSummary.extract(
                 traceback.walk_tb(error.__traceback__), capture_locals=True
@@ -219,7 +219,7 @@ async def test_credentials_of_a_program(everything: Everything) -> None:
 
 
 async def test_headers_cookies_and_session_ids(everything: Everything) -> None:
-    """F-AUTH-12, F-SHOW-8: also those of a name that the library does not know."""
+    """F-AUTH-12, F-SHOW-8: also values under a name that the library does not know."""
     endpoint = StreamableEndpoint(McpServer(), session="SECRET-session")
 
     async def post(request: Request, answer: Answer) -> None:
@@ -254,7 +254,7 @@ async def test_a_bearer_token(auth: str, everything: Everything) -> None:
 async def test_a_browser_login_shows_only_the_address(
     everything: Everything, tmp_path: Path
 ) -> None:
-    """F-AUTH-12: to the user, whom it is for, and to nobody else."""
+    """F-AUTH-12: to the user, whom it is for, and to no one else."""
     protected = Protected(StreamableEndpoint(McpServer()).routes)
     said = io.StringIO()
 

@@ -39,7 +39,7 @@ def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Failing(Member):
-    """Fails the next requests before they are sent, and its next attempts as it is told."""
+    """Fails the next requests before they are sent, and its next attempts by a list."""
 
     failures: tuple[McpError, ...] = ()
     attempt_error: McpError | None = None
@@ -67,7 +67,7 @@ async def lose(client: Client) -> None:
 
 
 async def test_a_lost_connection_is_restored_and_requests_wait_for_it() -> None:
-    """F-API-28: after the pauses of its policy, whatever is asked for; without it, by nobody."""
+    """F-API-28: after the pauses of its policy, whatever is asked for; without it, never."""
     member = Member("x", refusals=0)
     async with kept(member) as client, Client(other := Member("x")) as plain:
         await lose(plain)

@@ -1,4 +1,4 @@
-"""Configurations that somebody wrote by hand: a way to a server, or one plain `UsageError`."""
+"""Configurations written by hand: a way to a server, or one plain `UsageError`."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_a_mapping_and_a_file_mean_the_same(
 
 
 def test_what_an_entry_says_reaches_its_client(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-7: limits, login, trust and a sandbox; what the caller says counts more."""
+    """F-MANY-7: limits, login, trust and a sandbox; the caller's options take precedence."""
     monkeypatch.setenv("CONFIGURED_A", "value")
     _, options = client_arguments(ENTRIES["command"], {})
     assert options == {"timeout": 7.0, "connect_timeout": 3.0, "env": {"T": "value"}}
@@ -137,7 +137,7 @@ def test_paths_and_tuples_of_a_program(tmp_path: Path) -> None:
 
 
 def test_a_warning_goes_to_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    """F-MANY-8: a header whose variable has no value is left out, and that is told."""
+    """F-MANY-8: a header whose variable has no value is left out, with a warning."""
     with caplog.at_level(logging.WARNING, "mcpclient"):
         connect({"url": "https://h.example/", "headers": {"X": "${NOT_SET_ANYWHERE}"}})
     assert "headers.X: ${NOT_SET_ANYWHERE} has no value" in caplog.text

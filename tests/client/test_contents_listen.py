@@ -23,7 +23,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 async def test_a_bare_loop_opens_and_ends_the_subscription() -> None:
-    """F-API-14: leaving the loop ends it, as nobody holds it any more."""
+    """F-API-14: leaving the loop ends it, as it has no owner any more."""
     server = ListeningServer()
     async with server.client() as client:
         asyncio.get_running_loop().call_later(5, server.notify, TOOLS)

@@ -1,4 +1,4 @@
-"""How a server tells of changes: with a request that stays open, and with its session."""
+"""How a server reports changes: with a request that stays open, and with its session."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ async def test_an_event_before_the_acknowledgement_is_not_lost(
 
 
 async def test_a_handshake_server_that_announces_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    """F-API-14: what its capabilities do not offer, and what it refuses, is told."""
+    """F-API-14: events that are not offered, or refused, are reported."""
     server = handshake_server(tools={})
     del server.answers["resources/subscribe"]
     async with server.client() as client:
@@ -83,7 +83,7 @@ async def test_a_handshake_server_that_announces_nothing(caplog: pytest.LogCaptu
 
 
 async def test_a_handshake_session_is_subscribed_anew() -> None:
-    """F-API-14: after a loss, the new session is told what to watch."""
+    """F-API-14: after a loss, the new session subscribes again."""
     server = handshake_server()
     async with server.client() as client, client.listen(uris=["a"]) as subscription:
         server.notify(UPDATED, uri="a")
@@ -108,7 +108,7 @@ async def test_a_renewed_session_is_subscribed_anew_at_once() -> None:
 
 
 async def test_a_resource_stays_subscribed_while_somebody_listens() -> None:
-    """F-API-14: only the last listener unsubscribes; what the server says to that is no error."""
+    """F-API-14: only the last listener unsubscribes; the server's answer to that cannot fail."""
     server = handshake_server()
     del server.answers["resources/unsubscribe"]
     async with server.client() as client, client.listen(uris=["a", "b"]):

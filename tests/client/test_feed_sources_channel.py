@@ -55,7 +55,7 @@ async def tuned_to(tuner: Tuner, **options: Any) -> AsyncIterator[Client]:
 
 
 async def change_tools(client: Client) -> None:
-    """Have the server tell of a change with the answer to a call."""
+    """Have the server report a change with the answer to a call."""
     await client.call_tool("notify", {"messages": [CHANGED]})
 
 
@@ -66,8 +66,8 @@ async def change_tools(client: Client) -> None:
 async def test_a_listener_learns_that_the_channel_is_gone(
     gets: tuple[Any, ...], kind: type[McpError], earliest: float
 ) -> None:
-    """F-API-14, F-HTTP-4: after what came before it; ``on_error`` is told as well. What comes with
-    the answers to calls is heard even so.
+    """F-API-14, F-HTTP-4: after what came before it; ``on_error`` is called as well. Whatever
+    comes with the answers to calls is heard even so.
     """
     errors: list[McpError] = []
     tuned = tuned_to(Tuner(*gets), on_error=errors.append)
@@ -87,7 +87,7 @@ async def test_a_listener_learns_that_the_channel_is_gone(
 
 
 async def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_again() -> None:
-    """F-API-14, F-HTTP-4: where it can be, all hear again; where not, all are told again."""
+    """F-API-14, F-HTTP-4: where it can be, all listen again; where not, all get the error again."""
     tuner = Tuner("cut", 405, 405, "open")
     tuned = tuned_to(tuner)
     async with (
@@ -111,7 +111,7 @@ async def test_every_listener_learns_of_it_and_a_new_one_has_the_channel_opened_
 
 
 async def test_a_server_without_a_channel_tells_with_its_answers() -> None:
-    """F-API-14, F-HTTP-4: which is no loss, so there is nothing to be told."""
+    """F-API-14, F-HTTP-4: it is not a loss, so nothing is reported."""
     tuner = Tuner(405)
     errors: list[McpError] = []
     tuned = tuned_to(tuner, on_error=errors.append)

@@ -21,7 +21,7 @@ SLOW = Tool({"name": "slow", "execution": {"taskSupport": "required"}})
 
 
 def test_a_definition_that_may_have_changed_is_not_known() -> None:
-    """F-API-23, F-MANY-12: how a tool is called is no matter of trust, and stays."""
+    """F-API-23, F-MANY-12: a tool's name does not depend on trust, and stays."""
     tools = ListedTools()
     tools.learn([READS, SLOW])
     tools.notified("notifications/prompts/list_changed", {})
@@ -58,7 +58,7 @@ def checked(made: ListedTools, **raw: Any) -> list[str]:
 
 @pytest.mark.parametrize("mode", ["warn", "strict"])
 def test_what_takes_too_long_is_not_checked(mode: str) -> None:
-    """F-API-17: it is a warning that says so, in strict mode as well: nobody has done wrong."""
+    """F-API-17: it is a warning that says so, in strict mode as well: neither side is at fault."""
     made = ListedTools(mode, SchemaLimits(validation_steps=100))
     made.learn([tool(outputSchema={"items": {"type": "integer"}})])
     (warning,) = checked(made, structuredContent=list(range(1_000)))

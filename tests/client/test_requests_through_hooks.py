@@ -57,7 +57,7 @@ EVERYTHING: dict[str, Any] = {
 
 
 class Asked:
-    """A hook that notes the calls, and refuses those of ``refused``."""
+    """A hook that notes the calls, and refuses the ones in ``refused``."""
 
     def __init__(self, *refused: str) -> None:
         self.calls: list[Call] = []

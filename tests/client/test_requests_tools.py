@@ -70,7 +70,7 @@ async def test_the_data_has_one_shape_whatever_was_called_before(validate: str) 
 @pytest.mark.parametrize("arguments", [["a"], "text", {1: 2}, 5, {("a",): 1}, [], 0, ""])
 @pytest.mark.parametrize("version", VERSIONS)
 async def test_arguments_that_are_no_object_are_not_sent(version: str, arguments: Any) -> None:
-    """F-API-2: nothing is sent, and nobody waits for an answer."""
+    """F-API-2: nothing is sent, and no call waits for an answer."""
     server = Server(tools_call={"content": []}, prompts_get={"messages": []})
     async with server.client(protocol_version=version) as client:
         with pytest.raises(mcpclient.UsageError, match="arguments"):

@@ -392,7 +392,7 @@ async def test_variables_are_kept_on_request() -> None:
 
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-CODE-1: it has a result all the same, whether the transport tells of the end or not."""
+    """F-CODE-1: it has a result all the same, whether the transport reports the end or not."""
     if not is_told:
         monkeypatch.setattr(toolset.CodeProcess, "connection_lost", lambda process, error: None)
 
@@ -466,7 +466,7 @@ async def test_a_process_that_floods_between_two_runs_is_ended(flood: str) -> No
 
 
 def test_a_kept_process_ends_with_its_box() -> None:
-    """F-CODE-1: also if nobody closes it, and when the event loop has ended."""
+    """F-CODE-1: also if it is not closed, and when the event loop has ended."""
     before = children()
 
     async def main(box: mcpclient.Toolbox | None) -> mcpclient.Toolbox:

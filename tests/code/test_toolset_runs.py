@@ -37,7 +37,7 @@ def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 async def no_tools(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Every path is that of a tool, and each call fails."""
+    """Every path leads to a tool, and each call fails."""
     return {"value": f"tools.{path}()"} if arguments is None else {"error": f"no {path}"}
 
 
@@ -105,7 +105,7 @@ def test_what_code_gives(code: str, text: str | None, clean: None) -> None:
 )
 @confined
 def test_an_exception_is_its_last_lines(code: str, last: str, clean: None) -> None:
-    """F-CODE-1: those of the model's code, without the program around it."""
+    """F-CODE-1: the frames of the model's code, without the program around it."""
     finished = ran(code)
     lines = finished[0].rstrip().splitlines()
     assert finished[1]
@@ -231,7 +231,7 @@ def test_code_without_an_end(code: str, said: str, clean: None) -> None:
 
 @confined
 def test_processes_do_not_outlive_the_run(clean: None) -> None:
-    """F-CODE-1: neither those of another session, nor orphans."""
+    """F-CODE-1: neither processes of another session, nor orphans."""
     name = f"31.{os.getpid()}"
     code = (
         "import os, subprocess, warnings\n"
@@ -344,7 +344,7 @@ def test_what_cannot_be_meant() -> None:
 
 @confined
 def test_it_is_started_in_a_short_time(clean: None) -> None:
-    """F-CODE-1: a wide bound, so that nobody adds seconds to each run."""
+    """F-CODE-1: a wide bound, against seconds added to each run."""
     began = time.monotonic()
     ran("1")
     assert time.monotonic() - began < 10

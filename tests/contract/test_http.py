@@ -31,7 +31,7 @@ class TestStreamableHttpWithEventStreams(TransportContract):
 
 
 class TestStreamableHttpWithJson(TransportContract):
-    one_channel = False  # what is no answer comes on the stream opened by GET
+    one_channel = False  # messages other than answers come on the stream opened by GET
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Transport]:

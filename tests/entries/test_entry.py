@@ -115,7 +115,7 @@ def test_a_timeout_of_opencode_is_about_starting() -> None:
 
 
 def test_a_whole_line_is_split_and_told() -> None:
-    """F-MANY-7: argv is a list; a line with spaces is a guess, so it is told."""
+    """F-MANY-7: argv is a list; a line with spaces is a guess, so there is a warning."""
     entry, told = read({"command": 'npx -y "a b"', "args": ["c"]})
     assert entry.command == ("npx", "-y", "a b", "c")
     assert told == ["command: a whole line is split into words"]

@@ -1,4 +1,4 @@
-"""F-MANY-7: the values of fields: what is read, what is told, what is refused."""
+"""F-MANY-7: the values of fields: accepted, accepted with a warning, or refused."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_what_is_read(kind: str, given: Any, expected: Any, told: list[str]) -> 
 
 
 def test_a_time_has_the_unit_of_its_application() -> None:
-    """F-MANY-15: an hour is told, or a thousand seconds where no unit is documented."""
+    """F-MANY-15: over an hour is a warning, or a thousand seconds without a documented unit."""
     assert read("time", 600_000, "gemini") == (600.0, [])
     assert read("time", 3600, "roo") == (3600.0, [])
     assert read("time", 999, "cursor") == (999.0, [])

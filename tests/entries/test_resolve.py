@@ -62,7 +62,7 @@ def test_how_a_value_can_be_given_is_told() -> None:
 
 
 def test_a_relative_path_begins_at_the_file() -> None:
-    """F-SAFE-1: that of a program, or of a script; another word is none."""
+    """F-SAFE-1: the path of a program, or of a script; other words stay."""
     found, _ = resolved({"command": "bin/x", "args": ["sub/y", "z.py"]})
     assert found[0] == [os.path.join("/w", "bin/x"), "sub/y", os.path.join("/w", "z.py")]
     assert resolved({"command": "x"})[0][0] == ["x"]
@@ -80,7 +80,7 @@ def test_a_set_but_empty_variable_is_set() -> None:
 
 
 def test_a_file_of_variables() -> None:
-    """F-MANY-8: envFile; what the entry says itself counts more."""
+    """F-MANY-8: envFile; the entry's own values take precedence."""
     found, told = resolved({"command": "x", "envFile": ".env", "env": {"A": "entry"}})
     assert found[1] == {"env": {"F": "file", "A": "entry"}}
     assert told == ["envFile: line 3 of the file is not NAME=value"]

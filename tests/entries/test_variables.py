@@ -1,4 +1,4 @@
-"""F-MANY-8, F-MANY-18: variables in texts, put in once and never read again; .env files; inputs."""
+"""F-MANY-8, F-MANY-18: variables in strings, put in once, never read again; .env files; inputs."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ __all__ = ["GRIDS", "NOT_PLAYED", "OUTCOMES", "Cell", "Expected", "cells"]
 class Expected:
     """An outcome. ``seconds``: from when to when, in virtual time.
 
-    ``missed``: the listener is told that it may have missed events; ``silent``: it is told nothing.
+    ``missed``: the listener learns that it may have missed events; ``silent``: it learns nothing.
     """
 
     error: type[McpError] | None = None
@@ -70,7 +70,7 @@ OUTCOMES = {
     # It went well; the notification is sent; the connection is closed.
     "ok": Expected(),
     # The same after a short pause: the broken stream of an answer is resumed, or changes of a list
-    # are gathered before a listener is told.
+    # are gathered before a listener gets them.
     "soon": Expected(seconds=(0.3, 0.5)),
     # The same after the moment that a server gets to accept its own channel.
     "brief": Expected(seconds=(0.05, 0.06)),
@@ -82,10 +82,10 @@ OUTCOMES = {
     # The same after a limit: of posting a notification, of silence on a stream.
     "ok30": Expected(seconds=(30, 30.1)),
     "ok60": Expected(seconds=(60, 62)),
-    # A listener is told that it may have missed events, once there is a new connection.
+    # A listener learns that it may have missed events, once there is a new connection.
     "missed": Expected(missed=True, seconds=(0.5, 2.5)),
     "missed60": Expected(missed=True, seconds=(60, 62)),
-    # A listener is told nothing.
+    # A listener learns nothing.
     "silent": Expected(silent=True, seconds=(300, 300.1)),
     # The call, or the attempt to connect, fails.
     "lost": Expected(ConnectionLost, seconds=(0, 1)),
@@ -97,7 +97,7 @@ OUTCOMES = {
     "big": Expected(MessageTooLarge, {"limit": LIMIT}, (0, 1)),
     "http": Expected(HttpError, {"status": 200}, (0, 1)),
 }
-"""What a word in a cell means. With ``~``, ``on_error`` hears of something, which it otherwise does
+"""What a word in a cell means. With ``~``, ``on_error`` is called, which it otherwise does
 not; with ``!`` the connection is over (and every other call that waits fails for the same reason),
 otherwise it lives on (and every other call that waits is answered)."""
 
@@ -109,7 +109,7 @@ NOT_PLAYED = {
 }
 """Why a cell is not played. Rows are missing for these reasons:
 
-- unix: its bytes are those of tcp; what differs is how it is connected to.
+- unix: its bytes equal tcp's; what differs is how it is connected to.
 - tcp, unix, sse, close: the client closes the connection and waits for nothing.
 - http-sse, initialized, notify, close: these are answered as in http-json.
 - http-json, stream, listen, and ask of the handshake era: one JSON answer has no room for more.

@@ -211,7 +211,7 @@ async def test_a_line_without_an_end(size: int) -> None:
 
 
 async def test_a_batch_of_nothing() -> None:
-    """F-WIRE-7: a million things that are no messages are reported once."""
+    """F-WIRE-7: a million invalid messages are reported once."""
     errors: list[McpError] = []
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

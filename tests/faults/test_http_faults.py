@@ -278,7 +278,7 @@ async def test_an_odd_answer_is_an_answer(answer: bytes) -> None:
 
 
 async def test_a_connection_that_was_closed_while_idle_is_not_used() -> None:
-    """F-WIRE-5: though the client's loop had no turn in which to hear of it."""
+    """F-WIRE-5: though the client's loop had no turn in which to notice."""
     service = StreamableEndpoint(McpServer())
     async with HttpServer(service.routes) as server, Client(str(server.url())) as client:
         for text in ("one", "two", "three"):

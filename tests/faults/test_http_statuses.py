@@ -1,4 +1,4 @@
-"""Statuses that are no success, with a page of HTML, at every step of a session over HTTP."""
+"""Statuses other than success, with a page of HTML, at every step of a session over HTTP."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ async def test_a_call(status: int) -> None:
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", ["notifications/initialized", "vendor/note", "answer"])
 async def test_what_nobody_waits_for(kind: str, status: int) -> None:
-    """F-HTTP-7, F-API-20: ``on_error`` is told, and everything goes on."""
+    """F-HTTP-7, F-API-20: ``on_error`` is called, and everything continues."""
     errors: list[McpError] = []
     async with through_gate(kind, status, on_error=errors.append) as (_, client):
         await client.connect()

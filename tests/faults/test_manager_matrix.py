@@ -1,7 +1,7 @@
 """The fault matrix once more, with a manager: one server is at fault, another one works beside it.
 
 What the caller sees is what the matrix says of a client, since a call that may have run is not made
-twice. What is more: nobody has to connect anew, a first attempt that failed is made again by the
+twice. Besides, no caller has to connect anew, a first attempt that failed is made again by the
 next call, and the other server never notices anything.
 """
 

@@ -43,7 +43,7 @@ class Adversary(Script):
         self._act = act
 
     def receive(self, message: Json, wire: Wire) -> None:
-        """Take a message of the client's."""
+        """Receive a message of the client's."""
         assert isinstance(wire, ProcessWire)
         if (message.get("params") or {}).get("name") == "odd":
             self._act(wire, message)

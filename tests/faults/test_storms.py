@@ -20,8 +20,8 @@ pytestmark = pytest.mark.virtual_time
 
 class Storm(StreamableEndpoint):
     """A server whose event streams end at once. ``news``: each brings an id first; ``retry``: and
-    asks to be called again after so many milliseconds. ``channel``: whether there is one for what
-    is no answer. ``times``: when streams were asked for.
+    asks to be called again after so many milliseconds. ``channel``: whether there is one for other
+    messages than answers. ``times``: when streams were asked for.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Storm(StreamableEndpoint):
 
 
 async def test_the_channel_is_given_up_after_five_tries() -> None:
-    """F-HTTP-4: with growing pauses; ``on_error`` is told, and calls go on."""
+    """F-HTTP-4: with growing pauses; ``on_error`` is called, and calls continue."""
     storm = Storm()
     errors: list[McpError] = []
     async with HttpServer(storm.routes) as server:
@@ -152,6 +152,6 @@ async def test_a_door_that_is_closed_at_once(version: str | None) -> None:
             client = mcpclient.connect(f"{scheme}://127.0.0.1:{port}", protocol_version=version)
             with pytest.raises(McpError):
                 await client.connect()
-            is_probed = version is None and scheme != "ws"  # which is never open
+            is_probed = version is None and scheme != "ws"  # It is never open.
             assert len(opened) == (2 if is_probed else 1)
             assert asyncio.get_running_loop().time() == 0

@@ -155,7 +155,7 @@ def test_what_is_refused(text: str, reason: str) -> None:
     ["b: &s3cret x", "b: %s3cret", "b: 'x' s3cret", 'b: "s3cret', "b: [s3cret", "b: [@s3cret]"],
 )
 def test_a_value_that_is_refused(line: str) -> None:
-    """F-API-16, F-AUTH-12: its own line is told, and nothing of it but its first character."""
+    """F-API-16, F-AUTH-12: the line is reported, and nothing of it but its first character."""
     with pytest.raises(FrontMatterError, match="line 2: ") as caught:
         parse_front_matter(f"a: 1\n{line}\nc: 3\n")
     assert "s3cret" not in str(caught.value)

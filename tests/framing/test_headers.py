@@ -56,7 +56,7 @@ def test_equality() -> None:
     ],
 )
 def test_repr_hides_secrets(name: str) -> None:
-    """F-AUTH-12: any value may be one, but for those of a short list of names."""
+    """F-AUTH-12: any value may be one, but for a short list of names."""
     headers = Headers([(name, "hunter2"), ("Content-Type", "shown"), (name, "hunter3")])
     assert "hunter" not in repr(headers)
     assert name.lower() in repr(headers)
@@ -79,7 +79,7 @@ def test_repr_hides_secrets(name: str) -> None:
     ],
 )
 def test_bad_lines_are_refused_and_explained(block: str, reason: str) -> None:
-    """F-WIRE-5: what is no field line breaks the protocol, and the error says which one."""
+    """F-WIRE-5: an invalid field line breaks the protocol, and the error says which one."""
     for wire in (block, "first: 1\r\n" + block + "last: 2\r\n"):
         if block[0] in " \t" and wire != block:
             continue  # then it is a fold

@@ -293,7 +293,7 @@ HEADS = [
 def test_an_answer_is_read_alike_whatever_came_before_it(
     answers: list[tuple[bytes, str, list[int]]],
 ) -> None:
-    """F-WIRE-5: also where its head repeats that of an answer to another method."""
+    """F-WIRE-5: also where its head repeats the head of an answer to another method."""
     used = ResponseParser()
     for head, method, places in answers:
         body = b"3\r\nabc\r\n0\r\n\r\n" if b"chunked" in head else b"abc"

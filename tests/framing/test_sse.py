@@ -179,7 +179,7 @@ streams = st.one_of(st.lists(fragments, max_size=40).map(b"".join), st.binary(ma
 @given(streams, cuts)
 @examples(150)
 def test_any_bytes_agree_with_the_book(stream: bytes, places: list[int]) -> None:
-    """F-WIRE-4: no bytes raise, and the events are those of the algorithm's own words."""
+    """F-WIRE-4: no bytes raise, and the events equal the algorithm's own."""
     assert decode(split(stream, places)) == by_the_book(stream)
 
 

@@ -106,7 +106,7 @@ def test_resolving(reference: str, resolved: str) -> None:
     ],
 )
 def test_errors_show_the_rest_of_the_url(text: str, shown: str) -> None:
-    """F-HTTP-11: what is not secret is shown, as far as somebody would read it."""
+    """F-HTTP-11: what is not secret is shown, as far as a user would read it."""
     with pytest.raises(UsageError) as caught:
         parse_url(text)
     assert shown in str(caught.value)

@@ -66,7 +66,7 @@ def unmasked(events: Iterable[Event]) -> list[Event | tuple[int, bytes]]:
 
 
 def fault_of(events: list[Event]) -> Fault:
-    """The fault that ends the events, once the server is told its code."""
+    """The fault that ends the events, once its code is sent."""
     *_, written, fault = unmasked(events)
     assert isinstance(fault, Fault)
     assert written == (FINAL | CLOSE, fault.code.to_bytes(2, "big") + fault.reason.encode())

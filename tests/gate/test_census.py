@@ -30,7 +30,7 @@ STARTS = re.compile(
     r"|webbrowser\.open\w*|pty\.\w+|multiprocessing\.\w+|http\.client\.HTTPS?Connection"
     r"|urllib\.request\.(?:urlopen|build_opener)"
 )
-# The floors that know of no entry: what they start, somebody above has asked for.
+# The floors that know of no entry: a higher floor asks for whatever they start.
 BELOW = {"net", "sandbox", "transports", "client"}
 LOWEST = {"net", "sandbox", "sessions"}
 # What an entry of a file is, before it is judged and after.
@@ -134,7 +134,7 @@ def starting_readers(graph: Graph) -> set[str]:
 
 
 def test_a_mapping_is_read_for_one_client_and_for_what_the_gate_judges() -> None:
-    """F-SAFE-1: by nobody else, since its values are put in before anything was judged."""
+    """F-SAFE-1: by no other caller, since its values are put in before anything was judged."""
     graph = package()
     assert set(map(str, users(graph, Node("client.configured", "read_mapping")))) == {
         "client.configured.client_arguments",

@@ -150,7 +150,7 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.virtual_time
 async def test_the_enterprises_log_has_every_start_and_call(etc: Etc, tmp_path: Path) -> None:
-    """F-AUDIT-1: beside that of the program, with the reason why a server may start."""
+    """F-AUDIT-1: beside the program's log, with the reason why a server may start."""
     path, own = tmp_path / "calls.jsonl", tmp_path / "own.jsonl"
     etc("managed-settings.json", {**AUDITED, "audit": str(path), "allowedMcpServers": NAMED})
     async with Manager({"good": Member("x"), "evil": Member("x")}, audit=own) as manager:

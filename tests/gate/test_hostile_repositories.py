@@ -229,7 +229,7 @@ def test_it_takes_no_server_of_the_user_away(repository: Repository, home: Path)
 
 
 def test_it_drops_no_plugin(repository: Repository, home: Path) -> None:
-    """F-SAFE-3: not by an entry that nobody has agreed to, disabled or not."""
+    """F-SAFE-3: not by an entry without agreement, disabled or not."""
     plugin = home / ".config" / "mcpclient" / "plugins" / "one" / ".mcp.json"
     plugin.parent.mkdir(parents=True)
     url = {"url": "https://x.example/mcp"}
@@ -416,7 +416,7 @@ def test_a_restriction_that_is_switched_off_is_none(repository: Repository) -> N
 
 
 def test_an_approval_that_was_given_by_code_covers_the_files(repository: Repository) -> None:
-    """F-SAFE-2: also where the file was named, and nobody had to be asked."""
+    """F-SAFE-2: also where the file was named, and needed no agreement."""
     repository.write(s=repository.entry())
     approvals = Approvals()
     approvals.approve(load_config(repository.file).servers["s"])

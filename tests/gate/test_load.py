@@ -208,7 +208,7 @@ def test_the_enterprise_takes_over_alone(
 def test_a_link_to_what_was_agreed_to_starts_nothing_else(
     write: Write, tmp_path: Path, environ: dict[str, str]
 ) -> None:
-    """F-MANY-7: the folder is that of the real file, as the agreement is."""
+    """F-MANY-7: it is the folder of the real file, as the agreement is."""
     good = write("good/.mcp.json", servers(a={"command": "./run"}))
     approvals = Approvals(lambda server: True)
     load_config(start=good.parent, env=environ, approvals=approvals)

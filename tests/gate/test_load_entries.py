@@ -54,7 +54,7 @@ def test_what_became_of_the_file(file: Path) -> None:
 
 
 def test_what_the_program_changed_stays(file: Path) -> None:
-    """F-SAFE-1: its filters and options, over those of the entry as it is now."""
+    """F-SAFE-1: its filters and options, over the entry's own as they are now."""
     write(file, s={"command": "x", "env": {"A": "old"}, "tool_timeout_sec": 1})
     issued = loaded(file)
     mine = replace(

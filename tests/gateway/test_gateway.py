@@ -30,7 +30,7 @@ ECHOING = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo"
 
 
 class Upstream(McpServer):
-    """A server with a prompt and resources; its tools and their names are those of a test."""
+    """A server with a prompt and resources; its tools and their names are set by a test."""
 
     def __init__(self, era: str = "handshake", *uris: str, **capabilities: Any) -> None:
         super().__init__(era)
@@ -591,7 +591,7 @@ async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any, capl
 
 
 async def test_a_manager_that_is_open_is_refused() -> None:
-    """F-BRIDGE-2: its servers were told what another client is able to do."""
+    """F-BRIDGE-2: its servers got another client's capabilities."""
     async with Manager({}) as manager:
         with pytest.raises(UsageError, match="must not be open"):
             await mcpclient.bridge(manager)

@@ -102,7 +102,7 @@ async def read(page: Page, selector: str) -> str:
 
 
 async def shown(page: Page, selector: str, text: str) -> None:
-    """Wait until an element has a text."""
+    """Wait until an element has this text."""
     await page.locator(selector).filter(has_text=text).first.wait_for()
 
 

@@ -120,7 +120,7 @@ async def test_every_method(method: str, params: dict[str, Any], expected: str) 
 
 
 class Stub:
-    """A client that tells of its progress too late, and takes any request."""
+    """A client that reports progress too late, and takes any request."""
 
     _connection = connection_of(Client("x"))
 

@@ -377,7 +377,7 @@ async def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> 
 
 
 async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -> None:
-    """F-SHOW-10: objects for texts, names of prototypes, schemas without end, ten megabytes."""
+    """F-SHOW-10: objects for strings, names of prototypes, schemas without end, ten megabytes."""
     async with chromium.visit(Scene(Showcase(tools=odd_tools()))) as (page, scene):
         for tool in odd_tools():
             await choose(page, tool["name"])

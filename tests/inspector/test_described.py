@@ -1,4 +1,4 @@
-"""F-SHOW-10, F-SHOW-14, F-SHOW-17, F-AUTH-12: what the page is told, without any secret."""
+"""F-SHOW-10, F-SHOW-14, F-SHOW-17, F-AUTH-12: the data for the page, without any secret."""
 
 from __future__ import annotations
 

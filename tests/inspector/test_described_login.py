@@ -1,4 +1,4 @@
-"""F-SHOW-10, F-AUTH-12: the login to a server: what is told of it, its end, and by hand."""
+"""F-SHOW-10, F-AUTH-12: the login to a server: its description, its end, and by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_no_traceback_holds_the_code_of_a_login() -> None:
 async def test_a_server_without_a_login() -> None:
     client = Client(Showcase().transport)
     assert login_of(client) is None
-    error = AuthorizationRequired("https://server.example/mcp")  # which is no address to visit
+    error = AuthorizationRequired("https://server.example/mcp")  # It is not an address to visit.
     assert await described_login(client, error) == {"login": None, "visit": None, "host": None}
     with pytest.raises(UsageError, match="no login"):
         known_login(client)

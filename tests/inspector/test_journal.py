@@ -190,7 +190,7 @@ def faults(row: Any) -> str:
 
 
 def test_who_attaches_later_has_not_seen_all_requests() -> None:
-    """F-SHOW-14: an unknown id is no violation there."""
+    """F-SHOW-14: an unknown id is not a violation there."""
     journal = Journal()
     row({"direction": "sent", "channel": "recalled", "message": {"id": "opening"}}, journal, 0)
     assert faults(row(answer(7), journal, 1)) == ""

@@ -211,7 +211,7 @@ def recorder_is_on(client: Client) -> bool:
 
 
 async def test_calls_end_with_the_inspector() -> None:
-    """F-SHOW-10: no program waits for what nobody looks at any more."""
+    """F-SHOW-10: no program waits for a page that is gone."""
     async with client_of() as client:
         room = room_of(client)
         name = room.calls.start(client, PageRequest("s", "tools/call", {"name": "slow"}))

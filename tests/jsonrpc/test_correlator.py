@@ -45,7 +45,7 @@ def opened(
 
 
 def ignore(params: Mapping[str, Any]) -> None:
-    """Take progress."""
+    """Receive progress."""
 
 
 def test_an_idle_timeout_says_so() -> None:
@@ -74,7 +74,7 @@ def test_a_human_is_not_hurried() -> None:
 
 
 def test_a_request_without_end() -> None:
-    """F-API-14: an open subscription has no deadline any more; an unknown one is no matter."""
+    """F-API-14: an open subscription has no deadline any more; an unknown one does not matter."""
     correlator = Correlator()
     pending, _ = opened(correlator, idle=1, total=2, on_progress=ignore)
     correlator.lift_limits(99)

@@ -72,7 +72,7 @@ async def test_of_all_servers(caplog: pytest.LogCaptureFixture) -> None:
 
 
 async def test_a_server_without_templates_is_no_news(caplog: pytest.LogCaptureFixture) -> None:
-    """F-TOOL-9: it need not have the method; another error is told."""
+    """F-TOOL-9: it need not have the method; another error is reported."""
 
     def refuse(code: int) -> Any:
         def answer(params: object) -> Any:

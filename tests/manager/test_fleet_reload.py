@@ -131,7 +131,7 @@ async def test_two_that_are_added_under_one_name() -> None:
 
 @pytest.mark.virtual_time
 async def test_closed_while_servers_are_exchanged() -> None:
-    """F-MANY-4, F-MANY-11: nothing is connected that nobody would close."""
+    """F-MANY-4, F-MANY-11: nothing is connected that would never be closed."""
     for name, target in (("a", Member("x")), ("b", Member("y"))):
         manager = await Manager({"a": Leisurely("z")})
         changes = manager.add("a", target) if name == "a" else manager.reload(config(b=target))

@@ -49,7 +49,7 @@ def test_characters_that_do_not_fit_become_underscores() -> None:
 
 
 def test_names_are_looked_up_and_never_parsed() -> None:
-    """F-MANY-11, F-SAFE-4: ``__`` in the name of a server or a tool leads nobody astray."""
+    """F-MANY-11, F-SAFE-4: ``__`` in the name of a server or a tool misleads no caller."""
     names = ToolNames("server__tool", 64, ["a", "a__b"])
     names.assign("a__b", ["c"])
     names.assign("a", ["b__c"])

@@ -157,7 +157,7 @@ def test_modes() -> None:
 
 
 def test_instructions_are_pinned(tmp_path: Path) -> None:
-    """F-SAFE-5: and tell of what they say now."""
+    """F-SAFE-5: and report the definitions of now."""
     pins = Pins(tmp_path / "mcp.lock", "refuse")
     pins.write({"a": ServerOffer("1", [], "Be kind.")})
     again = Pins(tmp_path / "mcp.lock", "refuse")

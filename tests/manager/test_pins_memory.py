@@ -35,7 +35,7 @@ async def first_run(member: Member, path: Path) -> None:
 
 
 async def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> None:
-    """F-MANY-14: its tools are there at once, and marked as those of an earlier connection."""
+    """F-MANY-14: its tools are there at once, and marked as an earlier connection's."""
     path = tmp_path / "tools.json"
     await first_run(Member("x"), path)
     member = Member("x")

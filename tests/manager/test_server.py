@@ -106,7 +106,7 @@ async def test_a_pause_ends_with_an_attempt_in_between() -> None:
 
 
 async def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> None:
-    """F-MANY-4: that of the earlier one is closed."""
+    """F-MANY-4: the client of the earlier one is closed."""
     before, after = Member("x"), Member("x", "y")
     files = [before]
 
@@ -193,7 +193,7 @@ async def test_three_timeouts_without_a_word_count_as_well() -> None:
 
 
 async def test_a_server_that_ends_while_its_tools_are_listed_is_not_connected() -> None:
-    """F-MANY-3, F-LIFE-7: nobody would notice any more that its connection is gone."""
+    """F-MANY-3, F-LIFE-7: no one else would notice that its connection is gone."""
 
     losing: list[asyncio.Future[None]] = []
 
@@ -251,7 +251,7 @@ def test_a_login_that_is_remembered_as_needed_is_not_asked_for() -> None:
         store = CountingStore()
         login = mcpclient.TwoStepLogin(store)
         auth = mcpclient.OAuth(provider=login)
-        urls = {f"s{n}": f"http://127.0.0.1:9/{n}" for n in range(12)}  # nobody listens there
+        urls = {f"s{n}": f"http://127.0.0.1:9/{n}" for n in range(12)}  # no server listens there
         memory = memory_of(login)
         for url in urls.values():
             await memory.mark(url)
@@ -268,7 +268,7 @@ def test_a_login_that_is_remembered_as_needed_is_not_asked_for() -> None:
 
 
 def test_an_attempt_that_is_cancelled_by_itself_has_failed() -> None:
-    """F-MANY-2: nobody waits for ever for the outcome."""
+    """F-MANY-2: no caller waits for ever for the outcome."""
 
     class Cancelled(mcpclient.MemoryStore):
         async def load(self, key: str) -> Any:
@@ -379,7 +379,7 @@ async def test_what_is_asked_of_a_server_that_is_not_there_is_audited(tmp_path: 
 async def test_a_server_that_is_closed_while_its_configuration_changes_leaves_no_connection() -> (
     None
 ):
-    """F-MANY-23: the client of the earlier configuration was closed by nobody."""
+    """F-MANY-23: the client of the earlier configuration was not closed."""
 
     class Lingering(Member):
         closings = 0

@@ -38,7 +38,7 @@ def test_nothing_is_told_when_nothing_changed() -> None:
 
 
 async def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> None:
-    """F-MANY-22, F-MANY-11: nobody calls the tool of another server by the name of this one's."""
+    """F-MANY-22, F-MANY-11: no model calls the tool of another server by the name of this one's."""
     catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), lambda event: None)
     catalog.update(place("b"), tools("read"))
     assert [(each.name, each.server) for each in catalog.tools] == [("read", "b")]

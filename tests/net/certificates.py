@@ -55,7 +55,7 @@ class Authority:
         return str(path)
 
     def client_files(self, password: str | None = None) -> tuple[str, str]:
-        """The file of a client's certificate, and that of its key."""
+        """The files of a client's certificate and of its key."""
         leaf = self._issue("client@client.test")
         certificate, key = self.folder / "client-cert.pem", self.folder / "client-key.pem"
         leaf.cert_chain_pems[0].write_to_path(str(certificate))

@@ -20,7 +20,7 @@ PATIENCE = 10.0
 
 
 class Recorder:
-    """A receiver that keeps what it is told."""
+    """A receiver that keeps all it receives."""
 
     def __init__(self) -> None:
         self.data = bytearray()

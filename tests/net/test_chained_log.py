@@ -221,7 +221,7 @@ def test_a_fork_writes_with_a_lock_of_its_own(path: Path) -> None:
     log = ChainedLog(str(path), LARGE)
     log.append({"name": "parent"})
     child = multiprocessing.get_context("fork").Process(target=log.append, args=({"name": "c"},))
-    log._lock(0)  # which only another open file waits for
+    log._lock(0)  # Only another open file waits for it.
     try:
         child.start()
         child.join(0.2)

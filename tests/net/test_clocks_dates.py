@@ -47,5 +47,5 @@ def test_no_value_makes_it_raise(value: str) -> None:
     ],
 )
 def test_dates_of_cookies(text: str, seconds: float | None) -> None:
-    """F-HTTP-14: in the forms that servers write; anything else is no date."""
+    """F-HTTP-14: in the forms that servers write; anything else is not a date."""
     assert http_date(text) == seconds

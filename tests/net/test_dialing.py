@@ -113,7 +113,7 @@ def test_a_system_without_named_pipes_is_told() -> None:
 
 @pytest.mark.parametrize("is_tunnelled", [False, True])
 def test_the_issuer_of_an_unknown_certificate_is_named(tmp_path: Path, is_tunnelled: bool) -> None:
-    """F-HTTP-15: as that of a proxy that inspects TLS; what reads it says nothing."""
+    """F-HTTP-15: as of a proxy that inspects TLS; what reads it says nothing."""
     authority, other = Authority(tmp_path), Authority(tmp_path, "other")
     tls = authority.server_context(client_authority=authority)
     tls.verify_mode = ssl.CERT_OPTIONAL

@@ -20,7 +20,7 @@ from mcpclient.net.dialing import connect_socket
 
 @pytest.fixture
 def servers() -> Iterator[list[socket.socket]]:
-    """Two listening sockets; their addresses stand for those of one host."""
+    """Two listening sockets; their addresses stand for one host's."""
     with ExitStack() as stack:
         yield [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2)]
 

@@ -1,4 +1,4 @@
-"""Files that may be anything: read without waiting, replaced as a whole; private ones, and texts.
+"""Files that may be anything: read without waiting, replaced as a whole; private ones, and strings.
 
 For private files of Windows see test_windows_rights.
 """
@@ -63,7 +63,7 @@ def test_a_private_file_that_others_may_change(
 
 
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
-    """F-AUTH-9: a copy that was not finished holds secrets, and nobody would look for it."""
+    """F-AUTH-9: a copy that was not finished holds secrets, and would stay unnoticed."""
     path = tmp_path / "file"
     for name in (".file.abc.unfinished", ".file.2.unfinished"):
         (tmp_path / name).write_bytes(b"half")

@@ -1,4 +1,4 @@
-"""Futures that fail when nobody waits for them any more."""
+"""Futures that fail when no caller waits for them any more."""
 
 from __future__ import annotations
 

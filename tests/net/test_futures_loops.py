@@ -85,7 +85,7 @@ class Home:
 
 
 async def stay(home: Home) -> None:
-    home.leaving = asyncio.Event()  # which belongs to the running loop before Python 3.10
+    home.leaving = asyncio.Event()  # It belongs to the running loop before Python 3.10.
     home.ready.set()
     await home.leaving.wait()
 
@@ -188,7 +188,7 @@ def test_connecting_again_from_elsewhere_happens_at_home() -> None:
 
 
 def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
-    """F-LIFE-5: a loop that stands still, and is not closed, helps nobody."""
+    """F-LIFE-5: a loop that stands still, and is not closed, is useless."""
     loop = asyncio.new_event_loop()
     client = loop.run_until_complete(spawn().connect())
 

@@ -51,7 +51,7 @@ async def get(request: Fetch, options: NetworkOptions | None = None) -> Response
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str, then: Sequence[str] = ()) -> None:
-    """Let every name mean these addresses; the second time it is asked for, those of ``then``."""
+    """Let every name mean these addresses; the second time it is asked for, ``then``."""
     answers = [addresses, then or addresses]
 
     async def getaddrinfo(self: Any, host: str, port: int, **kwargs: Any) -> Any:
@@ -214,7 +214,7 @@ async def test_what_is_said_of_the_server_does_not_hold_for_token_endpoints(
 
 
 async def test_a_fetch_that_is_given_up_has_an_end_in_the_trace() -> None:
-    """F-SHOW-8: whoever reads it sees that nobody waited for the answer any more."""
+    """F-SHOW-8: whoever reads it sees that no caller waited for the answer any more."""
     lines: list[str] = []
     arrived = asyncio.Event()
 

@@ -196,7 +196,7 @@ async def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> Non
 
 
 async def test_a_sink_that_has_had_enough_of_a_bomb_gets_no_more_of_it() -> None:
-    """F-WIRE-5: decoding goes no further than somebody reads."""
+    """F-WIRE-5: decoding goes no further than a reader does."""
     bomb = compressed(bytes(2**26), "gzip")
     async with serving(answer_with(200, {"Content-Encoding": "gzip"}, bomb)) as (server, client):
         sink = Recorder()

@@ -22,7 +22,7 @@ async def session(url: str, **options: Any) -> None:
 
 @pytest.mark.needs_posix
 async def test_a_unix_socket(tmp_path: Path) -> None:
-    """F-HTTP-12: instead of the URL's host and port, which the server still hears of."""
+    """F-HTTP-12: instead of the URL's host and port, which the server still gets."""
     mcp, path = McpOverHttp(), tmp_path / "mcp.sock"
     async with serve(mcp.handle, path=path):
         await session("http://server.test/mcp", unix_socket=path)

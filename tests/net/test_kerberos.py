@@ -209,7 +209,7 @@ async def test_a_login_without_end() -> None:
         ("Basic realm=negotiate", None),
         ("Negotiated", None),
         ("Negotiate x y", None),
-        ("Negotiate YWJjY", None),  # which is not Base64
+        ("Negotiate YWJjY", None),  # It is not Base64.
         ("", None),
     ],
 )

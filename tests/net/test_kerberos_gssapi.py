@@ -135,7 +135,7 @@ def test_the_first_library_that_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_structures_have_the_sizes_of_the_headers() -> None:
-    """F-HTTP-15: those of 64-bit systems, but for macOS on Intel."""
+    """F-HTTP-15: the layout of 64-bit systems, but for macOS on Intel."""
     if ctypes.sizeof(ctypes.c_void_p) == 8 and not hasattr(kerberos._Packed, "_pack_"):
         assert ctypes.sizeof(kerberos._Identifier) == 16
         assert ctypes.sizeof(kerberos._Bindings) == 64

@@ -49,6 +49,6 @@ def test_other_servers_are_reached_as_the_clients_and_trusted_less() -> None:
 
 
 def test_secrets_are_not_in_the_repr() -> None:
-    """F-AUTH-12: neither the password of a key nor that of a proxy."""
+    """F-AUTH-12: neither a key's password nor a proxy's."""
     options = NetworkOptions(client_cert=("c.pem", "k.pem", "secret")).with_proxy(None, ENVIRON)
     assert "secret" not in repr(options)

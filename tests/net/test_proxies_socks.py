@@ -16,7 +16,7 @@ from tests.net.test_proxies_tunnel import through
 
 
 def resolving(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
-    """Have every name but that of an address resolve to these."""
+    """Have every name, but no address, resolve to these."""
 
     async def resolve(host: str, port: int) -> list[dialing.Address]:
         return [
@@ -36,7 +36,7 @@ async def refusal(proxy: SocksProxy, url: str, scheme: str = "socks5h://") -> Co
 
 
 async def test_user_and_password() -> None:
-    """F-HTTP-15: those of the URL, unescaped; no error shows them."""
+    """F-HTTP-15: the URL's own, unescaped; no error shows them."""
     proxy = SocksProxy(login=b"us er:sec:ret")
     async with serve(echo) as server, serve(proxy.handle) as port:
         url = f"ws://server.test:{server}"

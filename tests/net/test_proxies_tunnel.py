@@ -38,7 +38,7 @@ def refusal(answer: bytes, proxy_credentials: str = "", url: str = "ws://server.
 
 
 async def test_credentials_are_sent_to_the_proxy() -> None:
-    """F-HTTP-12: those of its URL, and a proxy that wants others says so."""
+    """F-HTTP-12: the URL's own, and a proxy that wants others says so."""
     proxy = Proxy(credentials="Basic dXNlcjpzZWNyZXQ=")
     async with serve(echo) as server, serve(proxy.handle) as port:
         url = f"ws://server.test:{server}"
@@ -77,7 +77,7 @@ def test_a_proxy_may_close_where_the_server_should_speak_tls() -> None:
 
 
 class Transport(asyncio.Transport):
-    """Remembers what it was told."""
+    """Remembers all it received."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -143,7 +143,7 @@ def macos(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.needs_posix
 def test_the_keychains_of_macos(macos: Path) -> None:
-    """F-HTTP-15: Apple's, and those of an administrator that are trusted; asked for once."""
+    """F-HTTP-15: Apple's, and an administrator's that are trusted; asked for once."""
     first, second = contexts(), contexts()
     before = trusted(first.for_server)
     assert asyncio.run(first.add_keychains())

@@ -43,7 +43,7 @@ class System:
 
 
 def test_a_process_is_in_its_job_before_it_runs() -> None:
-    """F-STD-6: and the job ends what is in it when nobody holds it any more."""
+    """F-STD-6: and the job ends its processes with its last handle."""
     system = System()
     assert contain(42, WindowsCalls(system, system, system)) is not None
     assert [call[0] for call in system.calls] == [
@@ -99,7 +99,7 @@ def test_elsewhere_there_are_no_jobs() -> None:
         windows_calls()
 
 
-# A server that starts a helper by way of a process that ends at once, so that nobody's parent leads
+# A server that starts a helper by way of a process that ends at once, so that no parent leads
 # to the helper. The helper holds the file it is given open, which on Windows keeps it from being
 # removed.
 HELPER = "import sys, time; file = open(sys.argv[1], 'w'); print('up', flush=True); time.sleep(60)"

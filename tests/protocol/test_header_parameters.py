@@ -87,7 +87,7 @@ def test_nested_properties() -> None:
     ],
 )
 def test_invalid_annotations(schema: Any) -> None:
-    """F-HTTP-9: any broken rule makes the tool unusable, and the reason is told."""
+    """F-HTTP-9: any broken rule makes the tool unusable, with the reason."""
     with pytest.raises(ValueError, match="x-mcp-header"):
         header_parameters_of(schema)
 

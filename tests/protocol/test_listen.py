@@ -53,7 +53,7 @@ def test_a_filter_goes_over_the_wire_and_back() -> None:
 def test_which_events_a_filter_wants(
     wanted: ListenFilter, method: str, params: dict[str, Any], wants: bool
 ) -> None:
-    """F-API-14: a server may tell of a part of the resource subscribed to."""
+    """F-API-14: a server may report a part of the resource subscribed to."""
     assert wanted.wants(event_of(method, params)) is wants
 
 

@@ -119,6 +119,6 @@ def test_nothing_leads_out_of_the_folder(path: str) -> None:
         skill(resources=listed).check_entry()
     with refused("unlisted", "outside of the skill"):
         verify_file(skill(resources="dynamic"), uri, b"")
-    if path not in ("a//b", "a/", "../x.md"):  # which a relative path may be read without
+    if path not in ("a//b", "a/", "../x.md"):  # A relative path may be read without it.
         with refused("unlisted", "has no file"):
             skill().resolve(path)

@@ -50,7 +50,7 @@ def read(*records: dict[str, Any], transport: str = "stdio") -> Conversation:
 
 
 def told(call: Call) -> list[Any]:
-    """What came for a call, in short: results, methods, statuses, texts of errors."""
+    """What came for a call, in short: results, methods, statuses, messages of errors."""
     return [_in_short(step) for step in call.steps]
 
 
@@ -221,7 +221,7 @@ def test_a_response_that_the_client_closed_has_no_end() -> None:
 
 
 def test_the_channel_of_the_server_and_what_is_no_mcp() -> None:
-    """F-SHOW-8: metadata of a login is no answer, and neither is a receipt."""
+    """F-SHOW-8: neither metadata of a login nor a receipt is an answer."""
     found = read(
         facts("sent", "http-1", http={"method": "GET", "target": "/.well-known/x"}),
         head(1, message={"issuer": "i"}),

@@ -87,7 +87,7 @@ def test_what_is_to_be_done_is_told_in_a_form(name: str) -> None:
 
 
 def test_the_body_of_a_form_is_one() -> None:
-    """F-AUTH-12: what is in it under a name that nobody knows may be a secret."""
+    """F-AUTH-12: a value under an unknown name may be a secret."""
     head = {"method": "POST", "headers": [["Content-Type", "application/x-www-form-urlencoded"]]}
     record = {"http": head, "text": "grant_type=urn:x&vendor=long-s3cret"}
     assert Redactor().record(record)["text"] == "grant_type=urn:x&vendor=redacted-1"
@@ -166,7 +166,7 @@ def test_strings_under_secret_names_are_replaced_at_any_depth() -> None:
     ],
 )
 def test_what_only_sounds_like_a_secret_stays(value: Any) -> None:
-    """A tool's parameter may be called password; that is no secret."""
+    """A tool's parameter may be called password without being a secret."""
     assert Redactor().message(value) == value
 
 
@@ -491,7 +491,7 @@ def test_the_values_of_variables() -> None:
 
 
 def test_a_text_without_the_values_of_variables() -> None:
-    """F-AUTH-12: those of 8 characters and more, and shorter ones whose name says so."""
+    """F-AUTH-12: values of 8 characters and more, and shorter ones whose name says so."""
     variables = {"API_KEY": "s3cret-value", "PORT": "80", "PIN": "4321", "MODE": "fast"}
     text = without_values("no s3cret-value on 80, 4321 or 43210, fast", variables)
     assert text == "no ${API_KEY} on 80, ${PIN} or 43210, fast"

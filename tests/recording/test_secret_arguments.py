@@ -248,7 +248,7 @@ def test_no_error_of_a_call_shows_its_secret_arguments(mode: str) -> None:
                 errors.update(zip([way], found))
 
     asyncio.run(main())
-    assert len(errors) == len(WAYS) - (mode == "fails")  # whose raw result is no error
+    assert len(errors) == len(WAYS) - (mode == "fails")  # Its raw result is not an error.
     for way, error in errors.items():
         shown = shown_by(error)
         assert "SECRETONE" not in shown and "777123" not in shown, (way, shown)

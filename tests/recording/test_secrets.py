@@ -1,4 +1,4 @@
-"""Which names are those of secrets, in every way that people write them: F-AUTH-12."""
+"""The names of secrets, in every way that people write them: F-AUTH-12."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Known secrets are found wherever they stand in a text."""
+"""Known secrets are found wherever they stand in a string."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def said(servers: object, **options: Any) -> str:
     ],
 )
 def test_an_entry_states_its_sandbox(entry: dict[str, Any], expected: Sandbox | None) -> None:
-    """F-BOX-1: in this library's shape and in that of VS Code."""
+    """F-BOX-1: in this library's shape and in VS Code's."""
     assert sandbox_in(restrictions_in(entry)) == expected
 
 

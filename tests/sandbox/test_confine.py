@@ -383,7 +383,7 @@ def test_nothing_outlives_the_client_or_the_launcher(killed: str) -> None:
         os.kill(keeper, signal.SIGKILL)
     deadline = time.monotonic() + 20
     while (_is_running(daemon) or _is_running(keeper)) and time.monotonic() < deadline:
-        time.sleep(0.01)  # for the kernel, which tells nobody when it is done
+        time.sleep(0.01)  # for the kernel, which does not report its end
     assert not _is_running(daemon)
     assert not _is_running(keeper)
     client.kill()
@@ -446,7 +446,7 @@ def test_with_bwrap_a_hostile_server_does_not_get_out(
 ) -> None:
     """F-BOX-2: where the kernel has no Landlock."""
     monkeypatch.setattr(confine, "shortcoming", lambda system: "the kernel does not allow Landlock")
-    monkeypatch.chdir(outside)  # which is not granted
+    monkeypatch.chdir(outside)  # It is not granted.
     facts = (outside / "facts.json").read_text()
     code, output, errors = run(
         [sys.executable, str(HOSTILE), way, str(outside)],
@@ -504,7 +504,7 @@ def test_what_the_system_lacks_is_told(
 
 
 class _System:
-    """A C library whose kernel answers each system call as it is told to."""
+    """A C library whose kernel answers each system call by a table."""
 
     def __init__(self, **answers: int) -> None:
         self._answers = answers

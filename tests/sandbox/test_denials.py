@@ -201,7 +201,7 @@ def test_whatever_fails_names_the_right(tmp_path: Path) -> None:
 async def test_a_server_that_hides_why_it_ended(code: str, hinted: bool) -> None:
     """F-BOX-4: the sandbox may be the reason, which only the server knows."""
     hidden = f"try: open('/etc/shadow')\nexcept OSError: raise SystemExit({code})"
-    env = {"CURL_CA_BUNDLE": "/x"}  # which is no URL
+    env = {"CURL_CA_BUNDLE": "/x"}  # It is not a URL.
     client = mcpclient.connect([sys.executable, "-c", hidden], env=env, sandbox=Sandbox())
     with pytest.raises(ProcessExited) as ended:
         await client.connect()

@@ -59,7 +59,7 @@ def test_each_call_is_judged_by_its_arguments(machine: str) -> None:
     assert verdict(435) == verdict(437) == UNKNOWN  # clone3, openat2
     assert verdict(425) == verdict(426) == DENY  # io_uring
     assert verdict(openat, 0, 0, 0, 0o4755) == ALLOW  # nothing is made, so the mode is noise
-    # The second mode is the number of fchmodat2: it must not be taken for that of a call.
+    # The second mode is the number of fchmodat2: it must not be taken for a call's number.
     assert verdict(openat, 0, 0, 0x41, 0o644) == verdict(openat, 0, 0, 0x41, 0o704) == ALLOW
     assert verdict(openat, 0, 0, 0x41, 0o4755) == verdict(openat, 0, 0, 0x410000, 0o2755) == DENY
     assert verdict(clone, 0x10000000 | 17) == verdict(clone, 0x20010000) == DENY

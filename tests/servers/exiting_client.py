@@ -23,7 +23,7 @@ LINGERING: list[asyncio.AbstractEventLoop] = []
 
 
 def linger() -> None:
-    """Let loops see what happened to their servers, and say which calls they tell of that."""
+    """Let loops see what happened to their servers, and say which calls report that."""
     for loop in LINGERING:
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0.3), loop).result()
         for _, _, calling in KEPT:

@@ -2,7 +2,7 @@
 
 Arguments: the moments at which it does, each once: the method of a message from the client,
 ``answer`` for an answer of the client's, ``end`` for the end of the input. It reacts to what came
-afterwards, and stays for a moment after the end. What comes is told on stderr.
+afterwards, and stays for a moment after the end. Events are written to stderr.
 """
 
 from __future__ import annotations

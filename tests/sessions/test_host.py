@@ -126,7 +126,7 @@ async def test_a_caller_talks_to_the_server(era: str) -> None:
 
 
 async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
-    """F-SHOW-12: and one that nobody can be asked is refused."""
+    """F-SHOW-12: and a question without a user is refused."""
     async with session(server := Server("handshake")):
         asked: list[str] = []
 
@@ -248,7 +248,7 @@ async def test_a_caller_cancels_a_call() -> None:
 
 
 async def test_notifications_reach_all_callers() -> None:
-    """F-SHOW-12: but those of a subscription only the one who has it."""
+    """F-SHOW-12: but events of a subscription only its owner."""
     heard: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
     async with session(Server("handshake")):
         one, two = (joined(on_notification=lambda *_, e=each: e.set()) for each in heard)

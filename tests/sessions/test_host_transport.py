@@ -117,7 +117,7 @@ async def test_another_version_is_named(environ: dict[str, str], state: dict[str
 
 
 async def test_a_folder_that_others_may_use_holds_no_session(environ: dict[str, str]) -> None:
-    """F-SHOW-12: somebody else could have put a socket there."""
+    """F-SHOW-12: another user could have put a socket there."""
     server = await serve(environ, STATE)
     os.chmod(Place.of("it", environ).folder, 0o755)
     with pytest.raises(UsageError, match="other users may use"):

@@ -86,7 +86,7 @@ def test_names() -> None:
 
 
 def test_a_name_is_open_once(environ: dict[str, str]) -> None:
-    """F-SHOW-12: the socket says so, and no file; one that nobody listens at is taken over."""
+    """F-SHOW-12: the socket says so, and no file; one without a listener is taken over."""
     place = Place.of("it", environ)
     listener, token = listen(place)
     assert token == ""
@@ -186,7 +186,7 @@ def test_nothing_is_made_in_the_folder_of_another_user(tmp_path: Path) -> None:
 
 
 def test_a_session_is_asked(environ: dict[str, str]) -> None:
-    """F-SHOW-12: its state; None where nobody answers, and then its sockets are removed."""
+    """F-SHOW-12: its state; None without an answer, and then its sockets are removed."""
     place = Place.of("it", environ)
     assert ask(place, "mcpclient/state") is None
     listener, _ = listen(place)
@@ -240,7 +240,7 @@ def test_another_user_is_no_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs, socket.socket() as tcp:
         assert is_own_peer(ours)
-        assert is_own_peer(tcp)  # which shows a token
+        assert is_own_peer(tcp)  # It shows a token.
         monkeypatch.setattr(os, "geteuid", lambda: 12345)
         assert not is_own_peer(ours)
 

@@ -53,7 +53,7 @@ def _lists_in(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def _values(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a text of JSON, those in strings of it included."""
+    """Yield the objects in JSON, also those inside its strings."""
     try:
         queue: list[Any] = [json.loads(text)]
     except ValueError:

@@ -62,5 +62,5 @@ def test_a_call_gives_what_call_tool_gives(
     hint = eval(python_names["return"], {**vars(typing), **vars(module)})
     assert hint is returns or (returns == "typed" and is_typed_dict(hint))
     assert type(found) is type(expected.data)
-    if name not in ("time", "sequential-thinking"):  # which count on
+    if name not in ("time", "sequential-thinking"):  # They count on.
         assert found == expected.data

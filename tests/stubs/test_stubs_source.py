@@ -91,7 +91,7 @@ SEARCH = {
 
 
 def test_a_tool_is_a_method_with_typed_arguments() -> None:
-    """F-STUB-1: names become Python's, what is optional may be left out, defaults are told."""
+    """F-STUB-1: names become Python's, optional ones may be left out, defaults are documented."""
     source = stubs_for(offer(SEARCH))
     method = methods_of(source)["search_issues"]
     found = {each.arg: ast.unparse(each.annotation or each) for each in method.args.kwonlyargs}

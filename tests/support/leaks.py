@@ -67,7 +67,7 @@ def open_descriptors() -> int:
     """Count the files, sockets and pipes that are open; on Windows only Python's sockets.
 
     Windows counts handles, and it has handles for threads, events and much that Python keeps. Its
-    table of connections is that of the whole machine, which takes too long for every test.
+    table of connections covers the whole machine, which takes too long for every test.
     """
     if os.name == "posix":
         return _this_process().num_fds()

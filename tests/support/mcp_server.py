@@ -90,7 +90,7 @@ class OpenedServer:
         return [message for message in self.received if message.get("method") == method]
 
     def receive(self, message: Json, send: Send) -> None:
-        """Take one message of the client's."""
+        """Receive one message of the client's."""
         self.received.append(message)
         if "method" not in message:
             self.take_answer(message)
@@ -109,7 +109,7 @@ class OpenedServer:
         send({"jsonrpc": "2.0", "id": self._last_id, "method": method, **fields})
 
     def take_answer(self, message: Json) -> None:
-        """Take what the client answers to a request of this server."""
+        """Receive the client's answer to a request of this server."""
         asked = self._asked.pop(message["id"], None)
         if asked is not None:
             self.answered(*asked, message)
@@ -260,12 +260,12 @@ def send_result(message: Json, send: Send, result: Mapping[str, Any]) -> None:
 
 
 def text_result(text: str) -> Json:
-    """The result of a tool whose answer is a text."""
+    """The result of a tool that answers with text."""
     return {"content": [{"type": "text", "text": text}]}
 
 
 def send_text(message: Json, send: Send, text: str) -> None:
-    """Answer a tool call with a text."""
+    """Answer a tool call with text."""
     send_result(message, send, text_result(text))
 
 

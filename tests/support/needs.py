@@ -39,7 +39,7 @@ class Need:
 
 
 def chromium() -> str | None:
-    """Return the path of a Chromium, if there is one: on PATH, or that of `make browser`."""
+    """Return the path of a Chromium, if there is one: on PATH, or from `make browser`."""
     names = ("chromium", "chromium-browser", "google-chrome", str(INSTALLED_CHROMIUM))
     return next(filter(None, map(shutil.which, names)), None)
 

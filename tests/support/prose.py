@@ -49,7 +49,7 @@ class Block(NamedTuple):
 
 
 def blocks_of(markdown: str) -> list[Block]:
-    """Return the blocks of a text, in order."""
+    """Return the blocks of a page, in order."""
     return [
         Block(found["mark"], found["kind"], found["text"]) for found in _BLOCK.finditer(markdown)
     ]

@@ -24,7 +24,7 @@ SINCE = {
 
 
 def required(module: str) -> Any:
-    """Return a module, or skip the test: where this Python has none, or nobody installed it.
+    """Return a module, or skip the test: where this Python lacks it, or it is not installed.
 
     In CI what can be installed is installed, so there it is an error that it is not.
     """

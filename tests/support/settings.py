@@ -57,7 +57,7 @@ def settings_now() -> Settings:
 
 
 def changed_since(before: Settings) -> list[str]:
-    """Describe each setting that is another one now."""
+    """Describe each setting that has changed."""
     now = settings_now()
     if now["variables"] != before["variables"]:
         before, now = _with_variables(before), _with_variables(now)

@@ -117,7 +117,7 @@ def test_a_plain_around_hook_may_refuse_or_raise() -> None:
 
 
 def test_cancelling_reaches_through_a_plain_around_hook() -> None:
-    """F-API-8, F-API-18: the server is told although a worker stands in between."""
+    """F-API-8, F-API-18: the server is notified although a worker stands in between."""
     began, ended = threading.Event(), threading.Event()
 
     def pass_on(call: Call, proceed: Any) -> CallToolResult:
@@ -152,7 +152,7 @@ def test_asking_for_approval_may_block() -> None:
 
 
 def test_hooks_are_told_in_order() -> None:
-    """F-API-23: nobody waits for them, and each sees one event after the other."""
+    """F-API-23: no call waits for them, and each sees one event after the other."""
     told: list[tuple[str, str]] = []
     all_told = threading.Event()
 

@@ -52,7 +52,7 @@ def test_a_cancelled_coroutine_is_an_error_for_who_waits() -> None:
 
 
 def test_ending_it_closes_what_is_open_and_the_next_call_begins_another() -> None:
-    """F-API-18: every client is closed; calls that wait are told."""
+    """F-API-18: every client is closed; calls that wait get an error."""
     server = ToolServer()
     client = server.connected()
     waiting = client.submit("call_tool", "never")

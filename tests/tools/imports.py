@@ -42,7 +42,7 @@ def imports_of(module: str, tree: ast.Module, modules: Collection[str]) -> list[
 
 
 def all_imports(sources: Mapping[str, str]) -> list[Import]:
-    """Return every import of a package given as source texts by dotted name."""
+    """Return every import of a package given as sources by dotted name."""
     return [
         found
         for module, source in sources.items()
@@ -100,7 +100,7 @@ class _Reader:
                     yield from self.read(ast.Module([statement], []), in_function, True)
                 for statement in child.orelse:
                     yield from self.read(ast.Module([statement], []), in_function, for_types)
-            elif not isinstance(child, ast.expr):  # which holds no statement
+            elif not isinstance(child, ast.expr):  # It holds no statement.
                 function = isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef))
                 yield from self.read(child, in_function or function, for_types)
 

@@ -20,7 +20,7 @@ from conformance.peers.install import CannotInstall, install, node_and_npm
 __all__ = ["PAGE", "circles", "main", "problems_of"]
 
 _ENVIRONMENT = "node-page"
-# Modules in which nothing is implicitly of any type: those that handle what the program sends.
+# Modules in which nothing is implicitly of any type: the ones that handle messages of the program.
 _TYPED = {"detail", "events", "store", "verdict", "wire_rows"}
 _CONFIGURATION = Path(__file__).parent / "page"
 PAGE = peers.TOP / "mcpclient" / "inspector" / "page"

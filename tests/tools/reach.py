@@ -48,7 +48,7 @@ class Graph(NamedTuple):
 
 
 def graph_of(sources: Mapping[str, str]) -> Graph:
-    """Return the graph of a package that is given as source texts by dotted name."""
+    """Return the graph of a package that is given as sources by dotted name."""
     trees = {module: ast.parse(source, module) for module, source in sources.items()}
     names = {
         module: {getattr(statement, "name", "") for statement in tree.body}

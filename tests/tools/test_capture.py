@@ -126,7 +126,7 @@ def tells_what_came_of_every_step(file: Path) -> None:
     begun = {note["step"]: note["do"] for note in notes if "begins" in note}
     steps = {number: step["do"] for number, step in numbered(header["script"]["steps"])}
     connected = [note["connected"] for note in notes if "connected" in note]
-    if header["script"]["driver"] in PROGRAMS:  # which say what their user wants to know
+    if header["script"]["driver"] in PROGRAMS:  # They say what their user wants to know.
         assert not connected
         assert begun.items() <= steps.items()
         assert outcomes.keys() == begun.keys() != set()

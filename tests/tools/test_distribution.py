@@ -79,7 +79,7 @@ def test_the_single_file_runs_isolated(release: dict[str, Path]) -> None:
 
 
 def test_the_single_file_carries_the_inspector(release: dict[str, Path]) -> None:
-    """F-PACK-2: its page as well, which is no module."""
+    """F-PACK-2: its page as well, which is not a module."""
     place = str(release[".pyz"])
     program = (
         f"import sys; sys.path.insert(0, {place!r}); from mcpclient.inspector.routes import page"

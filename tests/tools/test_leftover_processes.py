@@ -1,4 +1,4 @@
-"""Servers of the project are told from everything else that runs on the machine."""
+"""Servers of the project are distinguished from everything else that runs on the machine."""
 
 from __future__ import annotations
 

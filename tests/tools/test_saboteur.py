@@ -33,7 +33,7 @@ def test_fresh_faults_follow_from_their_seed_and_have_a_place() -> None:
 
 @pytest.mark.slow
 def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
-    """F-CONF-2: by the tests next to it, by the replay of one session, and by nobody when sound."""
+    """F-CONF-2: by the tests next to it, by the replay of one session, and not when sound."""
     constant = next(fault for fault in OTHERS if fault.breaks == "masks are constant")
     unnamed = next(fault for fault in VISIBLE if fault.breaks == "initialize names no client")
     harmless = Fault("protocol.negotiation", "nothing", "MAX_ROUNDS = 10", "MAX_ROUNDS = 5 + 5")

@@ -16,7 +16,7 @@ CLASSES = [name for name in ALL if not name.startswith("_")]
 
 
 def body_of(name: str) -> list[ast.stmt]:
-    """The members of a class, those of its base in the stub included."""
+    """The members of a class, also of its base in the stub."""
     bases = [base.id for base in ALL[name].bases if isinstance(base, ast.Name)]
     return [*ALL[name].body, *(member for base in bases for member in ALL[base].body)]
 

@@ -25,7 +25,7 @@ from .distribution.project import source_files
 HOST = "host"
 NAME = f"{HOST}.vendored"
 
-# What looks at the repository and not at what the library does, or runs programs from texts that
+# What looks at the repository and not at what the library does, or runs programs from strings that
 # are written for the name it is installed by.
 # A copy of some parts has no whole to look at either.
 LEFT_OUT_OF_PARTS = (
@@ -75,8 +75,8 @@ LEFT_OUT = (
     "tests/cli/test_screens.py",
 )
 
-# Each place where a program names a module: statements, also within a text that is a program;
-# `python -m`; and texts such as "mcpclient.net.files.replace_file". Those with a single dot are
+# Each place where a program names a module: statements, also within a string that is a program;
+# `python -m`; and strings such as "mcpclient.net.files.replace_file". Those with a single dot are
 # names of loggers.
 _NAMING = (
     (re.compile(r"\bfrom mcpclient\b(?=[.\w]* import\b)"), f"from {NAME}"),
@@ -210,7 +210,7 @@ def imported_by(source: str, module: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            # A test module is no package: one dot is the folder that it stands in.
+            # A test module is not a package: one dot is the folder that it stands in.
             base = module.rsplit(".", node.level)[0] if node.level else ""
             name = ".".join(filter(None, (base, node.module)))
             yield from (f"{name}.{alias.name}" for alias in node.names)

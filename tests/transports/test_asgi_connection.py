@@ -104,7 +104,7 @@ def test_an_application_that_fails_says_why() -> None:
 
 
 def test_an_application_that_is_cancelled_by_itself_ends_the_connection() -> None:
-    """F-API-24, F-LIFE-7: nobody waits for a response that will not come."""
+    """F-API-24, F-LIFE-7: no call waits for a response that will not come."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         raise asyncio.CancelledError
@@ -113,7 +113,7 @@ def test_an_application_that_is_cancelled_by_itself_ends_the_connection() -> Non
 
 
 async def test_a_client_that_goes_away_ends_the_application() -> None:
-    """F-API-8: it hears of it, and is cancelled."""
+    """F-API-8: it is notified, and is cancelled."""
     ended: list[str] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:

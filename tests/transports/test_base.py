@@ -1,4 +1,4 @@
-"""Delivering JSON texts, and what a transport may leave undone."""
+"""Delivering JSON, and what a transport may leave undone."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ async def test_a_request_on_a_stale_connection_is_made_anew() -> None:
 
 @pytest.mark.parametrize("recovered", [True, False])
 def test_a_refusal_without_end_is_one(recovered: bool) -> None:
-    """F-HTTP-7, F-AUTH-4: nobody waits for the rest of it."""
+    """F-HTTP-7, F-AUTH-4: no call waits for the rest of it."""
 
     async def refuse(request: Request, answer: Answer) -> None:
         answer.head(401, {"Transfer-Encoding": "chunked"})
@@ -156,7 +156,7 @@ def test_a_refusal_without_end_is_one(recovered: bool) -> None:
     ids=["headers", "recover", "renew"],
 )
 def test_an_authorizer_that_is_cancelled_by_itself_fails_the_request(script: Script) -> None:
-    """F-AUTH-9: nobody gave the request up, so that nobody is to wait for its timeout."""
+    """F-AUTH-9: no caller gave the request up, so none waits for its timeout."""
     moved = answer_with(307, {"Location": "/mcp"})
     sink, _, error = send(script, REFUSED if script.recoveries else moved)
     assert isinstance(error, AuthError)

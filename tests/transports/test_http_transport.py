@@ -22,7 +22,7 @@ both = pytest.mark.parametrize("kind", [StreamableHttpTransport, LegacySseTransp
 
 @both
 async def test_nothing_is_sent_once_it_is_closed(kind: type[HttpTransport[Any]]) -> None:
-    """F-LIFE-5: nobody would close its connection, when the caller's function took until then."""
+    """F-LIFE-5: its connection would stay open, when the caller's function took until then."""
     asked, answer = asyncio.Event(), asyncio.Event()
     is_slow = False
 

@@ -56,7 +56,7 @@ def posted(message: messages.Message) -> tuple[RecordingReceiver, Response, Exch
 
 
 async def test_a_notification_that_is_not_taken_fails_in_time() -> None:
-    """F-HTTP-13: nobody waits for it, so it has a limit of its own."""
+    """F-HTTP-13: no caller waits for it, so it has a limit of its own."""
     receiver, note, exchange = posted(NOTE)
     await asyncio.sleep(31)
     assert exchange.aborted and note.taken is not None and note.taken.done()

@@ -198,7 +198,7 @@ async def reset(request: Request, answer: Answer) -> None:
 async def test_a_message_that_is_not_taken_fails_its_call_only(
     refuse: Handler, kind: type[McpError]
 ) -> None:
-    """F-HTTP-7, F-LIFE-7: HTTP errors are told apart, and what is kept of them is bounded."""
+    """F-HTTP-7, F-LIFE-7: HTTP errors are distinguished, and kept in bounds."""
     service = LegacyEndpoint(McpServer())
     handler = in_turn(refuse, service.post)
     async with opened({**service.routes, "POST /messages": handler}) as (transport, inbox, _):
@@ -223,5 +223,5 @@ async def test_receipts_that_stay_open_are_bounded() -> None:
         for number in range(1, 101):
             await post(transport, call(number, "echo"))
             await asyncio.sleep(0.01)
-        await asyncio.sleep(1)  # for the server to hear of what was closed
+        await asyncio.sleep(1)  # for the server to notice the end
         assert 10 < server.open_connections <= 66

@@ -213,7 +213,7 @@ async def test_what_is_held_back_for_one_client_is_for_no_other(taped: Taped) ->
 
 
 async def test_a_request_that_was_given_up_is_played_no_further(taped: Taped) -> None:
-    """F-SHOW-8: its answer would be nobody's."""
+    """F-SHOW-8: its answer would belong to no request."""
     replayed, inbox = Replayed(taped), Inbox()
     await replayed.recording.open(inbox)
     replayed.recording.send(replayed.initialize)

@@ -85,7 +85,7 @@ async def test_closing_is_bounded(answers: bool) -> None:
 
 
 def test_the_end_without_a_close_frame() -> None:
-    """F-WS-2, F-LIFE-7: it is told from an orderly one."""
+    """F-WS-2, F-LIFE-7: it is distinguished from an orderly one."""
 
     async def server(peer: Peer) -> None:
         await asyncio.sleep(0)

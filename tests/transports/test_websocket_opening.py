@@ -94,7 +94,7 @@ async def test_a_refusal_that_repeats_the_credentials_does_not_show_them() -> No
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_redirects_are_refused(status: int) -> None:
-    """F-HTTP-8: the caller is told, and no header goes anywhere else."""
+    """F-HTTP-8: the caller gets an error, and no header goes anywhere else."""
     text = f"HTTP/1.1 {status} Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"
     error = failure(answer_with(text))
     assert isinstance(error, HttpError)

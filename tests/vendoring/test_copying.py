@@ -56,7 +56,7 @@ SETS = [
 
 @pytest.mark.parametrize("parts", SETS, ids="+".join)
 def test_a_copy_is_closed_under_imports(parts: tuple[str, ...], tmp_path: Path) -> None:
-    """F-VEND-1: what a part needs at once is there; what it may need later is there or is told."""
+    """F-VEND-1: what a part needs at once is there; what it may need later is there or is named."""
     copied = copy_package(tmp_path / "client_copy", parts)
     assert {"stdio", *parts} <= set(copied.parts)
     sources = read_sources(tmp_path / "client_copy")

@@ -1,4 +1,4 @@
-"""Scripts for the reference servers and for those of other SDKs, in the handshake era."""
+"""Scripts for the reference servers and for the servers of other SDKs, in the handshake era."""
 
 from __future__ import annotations
 

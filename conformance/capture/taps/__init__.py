@@ -1,6 +1,6 @@
 """Taps: they stand between a reference client and a server, pass on what comes and write it down.
 
-What they saw is a list of `Seen`, whose times are those of the monotonic clock, which every process
+What they saw is a list of `Seen`, whose times come from the monotonic clock, which every process
 of the machine shares. A tap notes what it got before it passes it on, so the order of the times is
 the order of causes.
 """

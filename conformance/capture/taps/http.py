@@ -27,7 +27,7 @@ class HttpTap:
     """Proxies for one or more servers, all of whose exchanges are numbered together.
 
     ``ports``: the port of each server by the port of the tap that stands for it. ``proxy_port``:
-    where the tap also listens as a proxy, for servers that nobody knows before, and whose addresses
+    where the tap also listens as a proxy, for servers that are not known before and whose addresses
     may be signed.
     """
 
@@ -62,13 +62,13 @@ class HttpTap:
         task.add_done_callback(self._connections.discard)
 
     def to_server(self, data: bytes) -> bytes:
-        """Change the addresses of the tap to those of the servers."""
+        """Replace the addresses of the tap by the servers' own."""
         for port, server_port in self._ports.items():
             data = with_port(data, port, server_port)
         return data
 
     def to_client(self, data: bytes) -> bytes:
-        """Change the addresses of the servers to those of the tap."""
+        """Replace the addresses of the servers by the tap's own."""
         for port, server_port in self._ports.items():
             data = with_port(data, server_port, port)
         return data

@@ -150,7 +150,7 @@ class _Reading:
         yield from feed.frames(mask=False, extensions=self._server_extensions)
 
     def _agree(self, value: str) -> None:
-        """Take on the compression that both agreed on; each direction has a state of its own."""
+        """Follow the compression that both agreed on; each direction has a state of its own."""
         factory = ClientPerMessageDeflateFactory(client_max_window_bits=True)
         for _, parameters in parse_extension(value):
             found = factory.process_response_params(parameters, [])

@@ -399,7 +399,7 @@ def _localized(schema: JsonSchema, notes: list[str]) -> JsonSchema:
         for reference in lost:
             notes.append(f"at {place}: the reference {reference!r} was left out")
         if "array" in types_of(result) and "unevaluatedItems" not in result:
-            result.setdefault("items", {})  # which some APIs demand
+            result.setdefault("items", {})  # some APIs demand it
         return Rewritten(_without_booleans(result), not lost)
 
     localized: JsonSchema = widened(schema, change).schema

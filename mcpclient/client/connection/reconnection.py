@@ -128,7 +128,7 @@ UNDER_WAY = (_S.CONNECTING, _S.RECONNECTING)
 """The statuses in which there is an attempt, or a pause before one."""
 
 _FAILED = (_S.FAILED, _S.NEEDS_AUTH, _S.NEEDS_CLIENT_REGISTRATION)  # retried only on request
-_FORBIDDEN = (_S.DISABLED, _S.NEEDS_APPROVAL, _S.DENIED)  # which an attempt finds out first
+_FORBIDDEN = (_S.DISABLED, _S.NEEDS_APPROVAL, _S.DENIED)  # an attempt finds these out first
 
 NEXT_STEPS = {
     _S.DISABLED: "its configuration switches it off; connect() switches it on",

@@ -185,7 +185,7 @@ class Audit:
             try:
                 file.append(line if log.text else digest)
                 self._failing.discard(log)
-            except Exception as error:  # which must not replace the outcome of the call
+            except Exception as error:  # it must not replace the outcome of the call
                 yield log, error
 
 

@@ -140,7 +140,7 @@ def open_entry(written: Mapping[str, Any], source: str, base: str, name: str = "
         path = absolute_path(os.path.join(base, named))
         archive = read_archive(path)
         if written.get("sha256", archive.sha256) != archive.sha256:
-            message = f"the bundle is another one now, of SHA-256 {archive.sha256}"
+            message = f"the bundle has changed: its SHA-256 is {archive.sha256}"
             hint = "look at it; mcpclient add --replace accepts it"
             raise EntryError(message, "sha256", hint=hint)
         opened = _Manifest(archive, Bundle(path, archive.sha256)).entry(written)
@@ -343,7 +343,7 @@ def _number(value: float | str) -> float:
     try:
         return float(value)
     except (ValueError, OverflowError):
-        return float("nan")  # which is within no bounds
+        return float("nan")  # within no bounds
 
 
 def _python(command: str) -> str:

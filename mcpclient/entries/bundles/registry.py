@@ -37,7 +37,7 @@ _IDENTIFIERS = {
 }
 _FIRST = {"npm": ["-y"], "oci": ["run", "-i", "--rm"]}
 _RENAMED = {"registryName": "registryType", "transportType": "type"}
-# In another registry, a package of the same name is another one.
+# In another registry, a package of the same name may be anything.
 _REGISTRIES = ("", "registry.npmjs.org", "pypi.org", "api.nuget.org", "docker.io")
 # Characters of all values of variables, which may have variables themselves.
 _MAX_VALUES = 256 * 1024

@@ -349,7 +349,7 @@ def _compiled(schema: Mapping[str, Any]) -> Schema | None:
     try:
         return compile_schema(schema)
     except (McpError, ValueError):
-        return None  # which is a fault of the list
+        return None  # that is a fault of the list
 
 
 def _violations(

@@ -220,7 +220,7 @@ class Compiler:
                 rules.append(rule)
             entries = schema[keyword]
             if keyword in _WALKED and isinstance(entries, (dict, list)):
-                names = [name for name in entries if isinstance(name, str)]  # which are compared
+                names = [name for name in entries if isinstance(name, str)]  # they are compared
                 position.cost += len(entries) // ENTRIES_PER_STEP + text_steps(names)
         position.rules = rules_by_type(rules)
 

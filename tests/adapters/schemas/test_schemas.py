@@ -1,4 +1,4 @@
-"""Rewriting schemas: nothing valid becomes invalid, and what is lost is told."""
+"""Rewriting schemas: nothing valid becomes invalid, and losses are reported."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def test_targets() -> None:
 
 
 def test_references_to_a_root_that_changes_are_inlined() -> None:
-    """F-TOOL-1, F-TOOL-6: and no others; what comes round again is told."""
+    """F-TOOL-1, F-TOOL-6: and no others; a cycle is reported."""
     schema: Json = {"$defs": {"d": {}}, "properties": {"a": {"$ref": "#/$defs/d"}}}
     told: list[str] = []
     assert with_root_apart(schema, ["anyOf"], told) is schema
@@ -573,7 +573,7 @@ def test_nulls_that_mean_something_stay() -> None:
     ],
 )
 def test_what_strict_mode_does_not_take(schema: Json, reason: str) -> None:
-    """F-TOOL-1: the reason is told."""
+    """F-TOOL-1: the reason is reported."""
     assert reason in strict_schema(normal(schema))[1]
 
 

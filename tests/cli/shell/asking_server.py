@@ -1,7 +1,7 @@
 """A server over stdio that asks before it answers.
 
-``name`` asks for a name; ``sleep`` never answers; ``pay`` takes a secret; ``news`` says in the log
-what it is told, and answers with a colour that a terminal would act upon.
+``name`` asks for a name; ``sleep`` never answers; ``pay`` takes a secret; ``news`` logs its
+arguments, and answers with a colour that a terminal would act upon.
 """
 
 from __future__ import annotations

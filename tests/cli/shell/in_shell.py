@@ -15,7 +15,7 @@ from tests.cli.in_process import ServerInProcess
 
 
 class Typed:
-    """Lines as if somebody typed them, or as a script. ``before`` runs before each is read."""
+    """Lines as if a user typed them, or as a script. ``before`` runs before each is read."""
 
     def __init__(self, lines: Iterable[str], *, is_interactive: bool = False) -> None:
         self.is_interactive = is_interactive
@@ -41,7 +41,7 @@ class World:
         self.shell = Shell(manager, self.screen, lines=lines)
 
     async def run(self, *lines: str) -> list[str]:
-        """Return the texts of lines that go well."""
+        """Return the output of lines that succeed."""
         texts = []
         for line in lines:
             outcome = await self.shell.run_line(line)

@@ -88,7 +88,7 @@ async def test_nothing_is_there_before_the_first_result() -> None:
 
 
 async def test_calls_in_the_background() -> None:
-    """F-SHOW-5: by number; their end is told; one can be cancelled, and its result taken."""
+    """F-SHOW-5: by number; their end is reported; one can be cancelled, and its result taken."""
     async with in_shell(lines=Typed([], is_interactive=True)) as world:
         assert await world.run("count to=2 seconds=0 &") == ["[1]"]
         assert await world.run("wait 1", "_.text") == ["1 2", "1 2"]
@@ -144,7 +144,7 @@ async def test_without_a_server() -> None:
         assert await world.shell.run() == 0
 
 
-# Scripts, and somebody who types
+# Scripts, and a user who types
 
 
 async def test_a_script_stops_at_its_first_failure() -> None:
@@ -264,7 +264,7 @@ async def test_arguments_do_not_come_from_where_the_lines_come() -> None:
 
 
 async def test_no_line_crashes_the_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-5: whatever is typed, the outcome has a text and an exit code."""
+    """F-SHOW-5: whatever is typed, the outcome has output and an exit code."""
     monkeypatch.chdir(tmp_path)
 
     async with in_shell() as world:

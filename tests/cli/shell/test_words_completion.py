@@ -170,7 +170,7 @@ async def test_an_editor_in_another_thread(tmp_path: Path, monkeypatch: pytest.M
 
 
 async def test_a_server_that_has_no_prompts() -> None:
-    """F-SHOW-5: is no trouble for who types."""
+    """F-SHOW-5: does not disturb the user."""
     async with in_shell(answers={"prompts/list": {"code": -32603, "message": "broken"}}) as world:
         assert await world.shell.suggest("prompt h", 8) == []
 

@@ -109,7 +109,7 @@ F = {"name": "f", "description": "d", "inputSchema": {"type": "object"}}
 
 
 def asked(answer: object, **params: Any) -> tuple[list[Any], dict[str, Any], dict[str, Any]]:
-    """The messages and the options that a model gets, and what the server is told."""
+    """The messages and the options that a model gets, and the response to the server."""
     seen: list[Any] = []
 
     def complete(messages: list[dict[str, Any]], options: dict[str, Any]) -> object:

@@ -18,7 +18,7 @@ ASKED: dict[str, Any] = {"messages": [], "maxTokens": 1}
 
 
 async def test_an_answer_that_json_cannot_carry() -> None:
-    """F-API-10: the server gets an error instead, and the caller hears of it."""
+    """F-API-10: the server gets an error instead, and the caller gets it."""
     errors: list[McpError] = []
     server = ScriptedServer(version=HANDSHAKE)
 

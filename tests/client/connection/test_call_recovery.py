@@ -91,7 +91,7 @@ async def test_a_busy_server_is_asked_again_when_it_says(
 async def test_a_busy_server_is_asked_within_the_limit_of_the_call(
     limits: dict[str, Any], tries: int
 ) -> None:
-    """F-HTTP-7: a wait beyond it is no use."""
+    """F-HTTP-7: a longer wait is useless."""
     busy = answer_with(429, {"Retry-After": "10"})
     async with over_http(*[busy] * 30, retry_busy=True) as (client, server):
         if tries == 31:

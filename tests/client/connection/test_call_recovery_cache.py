@@ -17,7 +17,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 def caching_server(ttl: int = 60_000, scope: str = "private", **options: Any) -> ScriptedServer:
-    """A server whose cacheable answers carry a number, so that a new one is told from an old."""
+    """A server whose cacheable answers carry a number, so that new ones differ from old ones."""
     numbers = iter(range(1000))
 
     def numbered(params: dict[str, Any]) -> dict[str, Any]:
@@ -48,7 +48,7 @@ async def test_an_answer_is_kept_where_the_server_allows_it_to_all_who_may_ask(
     of_server: dict[str, Any], of_client: dict[str, Any], asked: int
 ) -> None:
     """F-API-15, F-API-19: without a time, one request per call; the handshake era has no hints, and
-    what looks like one means something else; headers that may differ are no context to share in.
+    what looks like one means something else; headers that may differ are not a shared context.
     """
     server = caching_server(**of_server)
     async with server.client(**of_client) as client:

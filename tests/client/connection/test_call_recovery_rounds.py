@@ -74,7 +74,7 @@ def test_what_a_server_may_not_ask(request_: object, reason: str) -> None:
 
 
 def test_so_many_requests_for_input_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-API-10, F-API-12: past a limit nobody is asked, and the call fails."""
+    """F-API-10, F-API-12: past a limit the user is not asked, and the call fails."""
     monkeypatch.setattr("mcpclient.client.connection.call_recovery._MAX_REQUESTS", 3)
     asked: list[object] = []
     requests = {str(number): FORM for number in range(4)}
@@ -105,7 +105,7 @@ def test_params_that_a_method_does_not_take(method: str, params: object, reason:
 
 
 def test_a_handler_that_was_cancelled_by_itself() -> None:
-    """F-API-12: of what it waited for; the caller, whom nobody cancelled, learns why it fails."""
+    """F-API-12: of what it waited for; the caller, who was not cancelled, learns why it fails."""
     withdrawn: list[str] = []
 
     async def ask_user(request: ElicitationRequest) -> Any:

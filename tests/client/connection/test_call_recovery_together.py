@@ -20,7 +20,7 @@ FORM = {"mode": "form", "message": "who?", "requestedSchema": {"type": "object",
 class Server(ScriptedServer):
     """Answers calls with results by the names of tools, side by side; ``never`` it never answers.
 
-    A result may be a function of the params. ``cancelled``: the ids it was told to forget.
+    A result may be a function of the params. ``cancelled``: the ids of cancelled requests.
     """
 
     def __init__(self, **results: Any) -> None:
@@ -82,7 +82,7 @@ async def test_input_that_is_not_given_fails_its_call_only() -> None:
 
 @pytest.mark.parametrize("first", ["never", "quick"])
 async def test_cancelling_cancels_them_all(first: str) -> None:
-    """F-API-8: the server hears of each that it has not answered, once."""
+    """F-API-8: the server is notified of each that it has not answered, once."""
     server = Server()
     async with server.opened() as client:
         names = (first, "never", "quick", "never")

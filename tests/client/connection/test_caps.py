@@ -162,7 +162,7 @@ async def test_failures_are_those_of_the_server(
 
 
 async def test_timeouts_of_tools_by_pattern() -> None:
-    """F-MANY-19: in place of the client's; a call's own counts more, and 0 is no limit."""
+    """F-MANY-19: in place of the client's; a call's own takes precedence, and 0 disables it."""
     slow = Slow(seconds=700)
     timeouts = {"slow_fast": 2, "slow_*": 800, "endless": 0}
     async with limited(slow, timeouts=timeouts) as client:

@@ -275,7 +275,7 @@ class Vanishing(InProcessTransport):
 
 
 async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None:
-    """F-LIFE-7: who connects learns of it; nobody else would be told."""
+    """F-LIFE-7: the caller that connects learns of it, and no other."""
     server = McpServer()
     client = Client(Vanishing(server.serve))
     with pytest.raises(ConnectionLost, match="gone at once"):
@@ -296,7 +296,7 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
 
 
 def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-14, F-LIFE-3: it is tried first; a revision that nobody knows says nothing."""
+    """F-MANY-14, F-LIFE-3: it is tried first; an unknown revision says nothing."""
     eras = EraMemory()
     monkeypatch.setattr("mcpclient.client.client.Client._eras", eras)
     for version, era in (("1999-01-01", None), ("2025-11-25", Era.HANDSHAKE)):

@@ -1,4 +1,4 @@
-"""A session that the server has forgotten, found out by something that is no call."""
+"""A session that the server has forgotten, found out by something other than a call."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def test_listeners_share_a_renewal_and_its_failure() -> None:
             async with first, second:
                 service.session = "two"
                 with pytest.raises(HttpError):
-                    await client.ping()  # which tells the listeners that it could not either
+                    await client.ping()  # The listeners learn that it could not, either.
                 assert isinstance(await first.__anext__(), EventsMissed)
                 assert isinstance(await second.__anext__(), EventsMissed)
                 assert methods(web).count("initialize") == 4

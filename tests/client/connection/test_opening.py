@@ -82,7 +82,7 @@ async def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
 
 
 async def test_what_is_half_open_when_the_time_is_over_is_closed() -> None:
-    """F-HTTP-13, F-LIFE-5: here, a WebSocket whose opening nobody answers."""
+    """F-HTTP-13, F-LIFE-5: here, a WebSocket whose opening stays unanswered."""
     left = asyncio.Event()
 
     async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -125,7 +125,7 @@ async def test_nothing_is_started_again_for_a_caller_who_has_closed() -> None:
 
 @pytest.mark.parametrize("transport", ["ws", "sse", "http"])
 async def test_a_function_for_headers_that_is_cancelled_by_itself(transport: Any) -> None:
-    """F-HTTP-1: whoever connects is told so, and not that he was cancelled."""
+    """F-HTTP-1: the caller gets that reason, and not a cancellation."""
 
     async def headers() -> dict[str, str]:
         raise asyncio.CancelledError
@@ -138,7 +138,7 @@ async def test_a_function_for_headers_that_is_cancelled_by_itself(transport: Any
 
 @pytest.mark.real_time
 async def test_limits_hold_after_a_respawn() -> None:
-    """F-API-7: the timer of the first process is not that of the second."""
+    """F-API-7: the second process gets a timer of its own."""
     async with spawn("--on-probe", "exit") as client:
         with pytest.raises(CallTimeout):
             await asyncio.wait_for(client.call_tool("never", timeout=0.05), 20)
@@ -152,7 +152,7 @@ async def test_a_server_process_that_ignores_the_probe_is_given_time(
     """F-LIFE-3: servers that reject, ignore or die of the probe."""
     monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUT", 0.05)
     log = tmp_path / "log"
-    for _ in range(2):  # for silence is no verdict to remember
+    for _ in range(2):  # silence is not a verdict to remember
         async with spawn("--on-probe", "ignore", "--log", str(log)) as client:
             await use(client)
     methods = ["start", "server/discover", "initialize", "notifications/initialized"]

@@ -1,4 +1,4 @@
-"""Which era a server took, with servers that behave as those of each SDK and start late: F-API-27.
+"""Which era a server took, with servers that behave as each SDK's do and start late: F-API-27.
 
 A server refuses what does not fit the era it is in, so a call that is answered shows that client
 and server are in the same one.
@@ -29,7 +29,7 @@ STARTS = [0, 0.9, 1.1, 2, 6]
 class SdkServer:
     """A server in one of the eras, None at first, that reads nothing before ``start`` seconds.
 
-    ``has_unread``: whether messages wait for it, as the transport can tell of a pipe. ``pause``:
+    ``has_unread``: whether messages wait for it, as the transport knows of a pipe. ``pause``:
     the seconds that its first answers take. ``stderr``: its complaints.
     """
 

@@ -136,7 +136,7 @@ async def turn() -> None:
 
 
 async def test_silence_times_out_and_the_server_is_told() -> None:
-    """F-API-7, F-API-8: the server is told of cancelled calls."""
+    """F-API-7, F-API-8: the server is notified of cancelled calls."""
     async with on_bench() as bench:
         with pytest.raises(CallTimeout) as caught:
             await bench.call(RequestOptions(timeout=7, max_timeout=100))
@@ -204,7 +204,7 @@ async def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
 
 
 async def test_telling_the_server_may_take_time_and_fail() -> None:
-    """F-API-8, F-API-20: nobody waits for it, and the failure is reported."""
+    """F-API-8, F-API-20: no caller waits for it, and the failure is reported."""
     async with on_bench() as bench:
 
         async def slowly() -> None:
@@ -250,7 +250,7 @@ async def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None
 
 
 async def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
-    """F-API-8: nobody gave the call up, so that nobody is to wait for its timeout."""
+    """F-API-8: no caller gave the call up, so none waits for its timeout."""
     async with on_bench() as bench:
 
         async def ask() -> None:
@@ -317,7 +317,7 @@ async def test_a_transport_that_fails_to_close_is_a_warning(
 
 
 def test_the_end_of_the_event_loop_frees_the_transport() -> None:
-    """F-LIFE-5: while the loop still runs, though nobody has closed the session."""
+    """F-LIFE-5: while the loop still runs, though the session was not closed."""
 
     async def begin() -> Bench:
         return Bench()

@@ -137,7 +137,7 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
         route(target, **fields)
 
 
-# Names for servers that nobody has named
+# Names for servers without one
 
 
 @pytest.mark.parametrize(

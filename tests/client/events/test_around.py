@@ -92,7 +92,7 @@ def test_approval_is_asked_for_what_is_not_read_only(
 def test_what_a_tool_may_do() -> None:
     """The defaults of the specification: not read-only, and destructive."""
     assert not CALL.read_only and CALL.destructive
-    assert replace(CALL, trusted=True).destructive  # nobody knows the tool
+    assert replace(CALL, trusted=True).destructive  # The tool is unknown.
     harmless = replace(CALL, trusted=True, tool=tool(destructiveHint=False))
     assert not harmless.destructive and not harmless.read_only
     assert replace(harmless, trusted=False).destructive

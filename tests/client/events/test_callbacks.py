@@ -105,7 +105,7 @@ def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) ->
 def test_a_callback_that_is_cancelled_by_itself_harms_nobody(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """F-API-20: nobody ended the session, so the calls that wait are made, in order."""
+    """F-API-20: the session was not ended, so the calls that wait are made, in order."""
 
     async def main() -> None:
         heard: list[int] = []

@@ -128,7 +128,7 @@ def test_deno_and_its_registries() -> None:
 
 
 def test_a_text_for_a_shell_says_only_what_the_rule_says() -> None:
-    """F-SAFE-6: a wildcard inside a text for a shell stands for plain words."""
+    """F-SAFE-6: a wildcard inside a script for a shell stands for plain words."""
     for before in (["sh", "-c"], ["bash", "-lc"], ["cmd", "/c"], ["env", "-S"]):
         allowed = rule(f"command:{' '.join(before)} 'cd /srv && npx -y @corp/*'")
         text = "cd /srv && npx -y @corp/x"

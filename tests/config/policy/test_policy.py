@@ -26,7 +26,7 @@ def is_allowed(policy: Policy, target: Any, name: str = "x", **fields: Any) -> b
 
 
 def test_deny_wins_and_tells_the_rule() -> None:
-    """F-MANY-9: deny wins; the reason and the rule are told."""
+    """F-MANY-9: deny wins; the reason and the rule are given."""
     rule = NameRule("x")
     policy = Policy(allow=["name:*"], deny=[rule])
     verdict = policy.judge(server(["npx"]))

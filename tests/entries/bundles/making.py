@@ -1,4 +1,4 @@
-"""Bundles as the official packer makes them, and others: what it is told, is written."""
+"""Bundles as the official packer makes them, and others: it writes whatever a test asks for."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def zipped(
     directory_size: int | None = None,
     disk: int = 0,
 ) -> bytes:
-    """Return the archive of these entries, each field as it was told."""
+    """Return the archive of these entries, each field as given."""
     body, directory = prefix, b""
     for entry in entries:
         name = entry.name.encode() if isinstance(entry.name, str) else entry.name

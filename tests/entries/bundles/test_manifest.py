@@ -47,7 +47,7 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ope
 
 
 def expanded(entry: OpenedEntry, text: str) -> str:
-    """Return a text of an entry as its server gets it, where every file says SECRET."""
+    """Return a string of an entry as its server gets it, where every file says SECRET."""
     environ = {"AWS_SECRET": "SECRET", "HOME": "SECRET"}
     folders = folders_of("", "", "")
     known = Variables(environ, Inputs(entry.inputs, None), folders, lambda path: "SECRET")
@@ -253,7 +253,7 @@ def test_a_value_that_does_not_fit(config: Any, message: str, path: Any, opened:
 
 
 def test_the_fields_beside_a_bundle(opened: Any) -> None:
-    """F-MANY-18: those of any entry, and no other command."""
+    """F-MANY-18: the ones of any entry, and no other command."""
     server = python_server(env={"A": "1", "B": "1"})
     entry = opened(manifest(server=server), env={"B": "2"}, timeout=5, cwd="/srv", sandbox=True)
     assert entry.raw["env"] == {"A": "1", "B": "2"}

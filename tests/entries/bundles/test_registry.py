@@ -284,7 +284,7 @@ def test_what_is_left_out_is_told() -> None:
 
 
 def test_a_bundle_beside_the_file(tmp_path: Path) -> None:
-    """F-MANY-18: nothing is fetched, and its digest is that of the file."""
+    """F-MANY-18: nothing is fetched, and its digest comes from the file."""
     url = "https://maker.example/releases/a.mcpb"
     document = server(package("mcpb", url, fileSha256="AB12"))
     with pytest.raises(EntryError, match="the bundle is not here") as caught:

@@ -77,7 +77,7 @@ def not_json(due: list[Delivery]) -> None:
 
 
 def no_message(due: list[Delivery]) -> None:
-    """JSON comes that is no message."""
+    """JSON comes that is not a message."""
     _send_instead(due, b'[1, null, "message"]')
 
 

@@ -70,7 +70,7 @@ class WholeWire(HttpWire):
 
 
 class Receipt(WholeWire):
-    """The answer to what is no request. Its messages say only that it was taken."""
+    """The answer to anything but a request. Its messages say only that it was taken."""
 
     status = 202
 
@@ -205,7 +205,7 @@ class HttpSseWithIdsPeer(HttpJsonPeer):
 
 
 class HttpChannelPeer(HttpJsonPeer):
-    """Says on the channel that the client opens with GET whatever is no answer."""
+    """Says on the channel that the client opens with GET everything but answers."""
 
     async def get(self, request: Request, answer: Answer) -> None:
         wire = EventWire(answer)

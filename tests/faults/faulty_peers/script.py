@@ -46,7 +46,7 @@ class Script:
         return step == self.step and not self.struck
 
     def receive(self, message: Json, wire: Wire) -> None:
-        """Take a message of the client's; answers go to ``wire``."""
+        """Receive a message of the client's; answers go to ``wire``."""
         method = message.get("method")
         arguments = (message.get("params") or {}).get("arguments") or {}
         if method == "tools/call" and arguments.get("fault"):
@@ -160,7 +160,7 @@ class Script:
             wire.send(change)
 
     def channel_opened(self, wire: Wire) -> None:
-        """Take the client's own channel for what the server says unasked."""
+        """Use the client's own channel for what the server says unasked."""
         if self.struck:
             for each in self.due:
                 if each.wire is self.channel:
@@ -168,7 +168,7 @@ class Script:
         self.channel = wire
 
     def farewell(self, wire: Wire, otherwise: partial[None]) -> None:
-        """Take the client's goodbye."""
+        """Receive the client's goodbye."""
         if self.strikes_at("close"):
             self.strike([Delivery(wire, _notification("vendor/notice"))])
         else:

@@ -1,7 +1,7 @@
 """A faulty server process: a real one, whose standard streams this test reads and writes.
 
 So its bytes come as soon as they are written, in the time of the test's own loop, while its exit
-code, its death by a signal and what is left of it are those of a process.
+code, its death by a signal and its remains look like a process's.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ class StdioPeer(Peer):
         return started
 
     def input_ended(self, wire: ProcessWire) -> None:
-        """Take the client's goodbye."""
+        """Receive the client's goodbye."""
         wire.close_input()
         if self.script.strikes_at("close"):
             self.script.strike([Delivery(wire, NOTICE)])

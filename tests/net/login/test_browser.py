@@ -1,4 +1,4 @@
-"""Whether there is a browser, and what happens when it is told to open a page."""
+"""Whether there is a browser, and how it opens a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ URL = "https://auth.example/authorize?a=b"
     ],
 )
 def test_whether_there_is_a_browser(environ: dict[str, str], platform: str, expected: bool) -> None:
-    """F-AUTH-8: none that would take over the terminal, none on somebody else's desk."""
+    """F-AUTH-8: none that would take over the terminal, none on another user's desk."""
     assert has_browser(environ, platform) is expected
 
 

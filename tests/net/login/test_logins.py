@@ -18,7 +18,7 @@ PAGE = "https://auth.example/authorize?state=s"
 
 
 class ScriptedTerminal(Terminal):
-    """Says what it was told, and types lines; after the last one nothing, or the end."""
+    """Keeps its output, and types lines; after the last one nothing, or the end."""
 
     def __init__(self, *lines: str, interactive: bool = True, ends: bool = False) -> None:
         self.said: list[str] = []
@@ -117,12 +117,12 @@ def test_the_browser_may_come_back_though_nothing_is_pasted() -> None:
 
 
 def test_neither_browser_nor_terminal() -> None:
-    """F-AUTH-8: nobody is there, so nobody waits."""
+    """F-AUTH-8: no user is there, so no login waits."""
     assert log_in(ScriptedBrowser(works=False)) is None
 
 
 def test_a_redirect_to_somewhere_else() -> None:
-    """F-AUTH-8: nobody listens; with a terminal the address may be pasted."""
+    """F-AUTH-8: no listener is needed; with a terminal the address may be pasted."""
     elsewhere = "https://app.example/callback"
     assert log_in(ScriptedBrowser(), configured=elsewhere) is None
     terminal = ScriptedTerminal(f"{elsewhere}?code=c&state=s")
@@ -130,7 +130,7 @@ def test_a_redirect_to_somewhere_else() -> None:
 
 
 async def test_the_port_of_a_registration_is_used_again() -> None:
-    """F-AUTH-2: which saves another one, unless somebody else has the port now."""
+    """F-AUTH-2: which saves another one, unless another program has the port now."""
 
     async def in_own_task(login: BrowserLogin, registered: tuple[str, ...]) -> str:
         return await asyncio.ensure_future(login.open_redirect(None, registered))

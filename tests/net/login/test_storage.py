@@ -71,7 +71,7 @@ async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Pa
 def test_a_file_that_others_may_read_is_made_private(
     path: Path, caplog: pytest.LogCaptureFixture, mode: int
 ) -> None:
-    """F-AUTH-9: with a warning, since somebody may have read it."""
+    """F-AUTH-9: with a warning, since others may have read it."""
     put(FileStore(path), "a", RECORD)
     path.chmod(mode)
     assert get(FileStore(path), "a") == RECORD
@@ -82,7 +82,7 @@ def test_a_file_that_others_may_read_is_made_private(
 
 @pytest.mark.needs_posix
 def test_a_file_of_another_user_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-9: what it holds was put there by somebody else."""
+    """F-AUTH-9: its content was put there by another user."""
     put(FileStore(path), "a", RECORD)
     os.chown(path, 12345, -1) if os.geteuid() == 0 else None
     monkeypatch.setattr(os, "geteuid", lambda: 54321)

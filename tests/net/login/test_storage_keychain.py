@@ -179,7 +179,7 @@ async def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
 def test_a_system_without_a_keychain(
     platform: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """F-AUTH-9: is told at once."""
+    """F-AUTH-9: is reported at once."""
     monkeypatch.setenv("PATH", os.fspath(tmp_path))
     monkeypatch.setattr(storage, "_MACOS_TOOL", str(tmp_path / "security"))
     monkeypatch.setattr(sys, "platform", platform)

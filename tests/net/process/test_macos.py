@@ -25,7 +25,7 @@ DEMO = str(TOP / "mcpclient" / "testing" / "demo_server.py")
 
 
 def signal_as_macos_does(killpg: Callable[[int, int], None]) -> Callable[[int, int], None]:
-    """Return a `os.killpg` that says "not permitted" of a group in which nobody runs any more."""
+    """Return a `os.killpg` that says "not permitted" of a group without processes."""
 
     def signal(group: int, number: int) -> None:
         try:
@@ -103,7 +103,7 @@ def test_more_than_a_pipe_holds(run: Callable[[Coroutine[Any, Any, None]], None]
 
 
 def test_a_tree_is_stopped(run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
-    """F-STD-2: where the group of the dead is told from the living by what a signal answers."""
+    """F-STD-2: where a group of the dead differs from the living by the result of a signal."""
 
     async def session() -> None:
         recorder = Recorder()

@@ -140,7 +140,7 @@ async def test_a_writer_sends_in_order_and_closes_after_the_last_byte(
 
 
 def test_a_writing_thread_ends_with_its_loop() -> None:
-    """F-LIFE-5: even if nobody closes it."""
+    """F-LIFE-5: even if it is not closed."""
     pipe, ends = Pipe.open(), Ends()
 
     async def main() -> ThreadedWriter:

@@ -1,4 +1,4 @@
-"""Learning that a process has ended: by a descriptor, by a thread, and when nobody listens."""
+"""Learning that a process has ended: by a descriptor, by a thread, and without a listener."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_a_group_that_is_gone_is_never_signalled_again(monkeypatch: pytest.Monke
 
 @pytest.mark.needs_posix
 def test_a_group_of_zombies_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-LIFE-6: in a container without an init process nobody collects orphans."""
+    """F-LIFE-6: in a container without an init process orphans are not collected."""
     zombie = subprocess.Popen(python(""), start_new_session=True)
     os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
     group = ProcessGroup(zombie)

@@ -191,6 +191,6 @@ def combine(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     st.text("ab c", min_size=1, max_size=8),
 )
 def test_it_agrees_with_the_backtracking_engine(pattern: str, text: str) -> None:
-    """F-API-17: on short texts, where that one finishes."""
+    """F-API-17: on short strings, where that one finishes."""
     expected = re.search(pattern.replace("$", r"\Z"), text, re.ASCII) is not None
     assert matches(pattern, text) is expected

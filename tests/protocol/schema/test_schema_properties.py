@@ -66,7 +66,7 @@ schemas = st.recursive(st.booleans() | some_of(assertions), with_subschemas, max
 @examples(40)
 @given(schemas, st.lists(instances, min_size=1, max_size=4))
 def test_another_implementation_agrees(schema: Any, values: list[Any]) -> None:
-    """F-API-17: the verdicts of 2020-12 are those of the package jsonschema."""
+    """F-API-17: the verdicts of 2020-12 equal the package jsonschema's."""
     compiled, other = compile_schema(schema), jsonschema.Draft202012Validator(schema)
     for value in values:
         assert (not compiled.validate(value)) is other.is_valid(value), json.dumps(value)

@@ -1,4 +1,4 @@
-"""How many calls the neutral server answers when nobody waits: its own limit, for the report.
+"""How many calls the neutral server answers when no client waits: its own limit, for the report.
 
 A column near this number says more about the server than about the client.
 """

@@ -117,7 +117,7 @@ class WorkerProcess:
 
 def run_importer(command: list[str], patience: float) -> Answer:
     """What the import of one library costs in a fresh interpreter that finds it compiled."""
-    _output_of(command, patience)  # which compiles it
+    _output_of(command, patience)  # This compiles it.
     answer: dict[str, float] = json.loads(_output_of(command, patience))
     return answer
 

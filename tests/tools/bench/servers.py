@@ -181,7 +181,7 @@ class HttpConnection:
         self.is_websocket = False
 
     def read(self) -> bool:
-        """Take what has arrived and answer every whole request in it; False at the end."""
+        """Read what has arrived and answer every whole request in it; False at the end."""
         try:
             data = self.socket.recv(READ_SIZE)
         except BlockingIOError:

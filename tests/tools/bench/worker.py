@@ -305,7 +305,7 @@ class Worker:
 
 
 def memory(field: str) -> int:
-    """Bytes that /proc tells of this process (VmRSS now, VmHWM at most); 0 where there is none."""
+    """Bytes that /proc reports for this process (VmRSS now, VmHWM at most), or 0."""
     try:
         with open("/proc/self/status", encoding="ascii") as status:
             for line in status:

@@ -235,7 +235,7 @@ class WebSocketFloor(StdioFloor):
 
 
 def masked_frame(payload: bytes) -> bytes:
-    """A text frame, masked by one operation on two large numbers."""
+    """A frame of text, masked by one operation on two large numbers."""
     length, key = len(payload), os.urandom(4)
     if length < 126:
         head = bytes((0x81, 0x80 | length)) + key

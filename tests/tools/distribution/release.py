@@ -23,7 +23,7 @@ def write_release(folder: str) -> list[Path]:
     """Write all files of a release into ``folder``, and return their paths.
 
     The same sources give the same bytes, in whichever folder and whenever they are built; the
-    compression is that of the Python it runs on.
+    compression depends on the Python it runs on.
     """
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ CORPUS = Path(__file__).parent / "corpus"
 
 
 def names() -> list[str]:
-    """The names of all targets, which are those of the modules in ``targets/``."""
+    """The names of all targets: the modules in ``targets/``."""
     folder = Path(__file__).parent / "targets"
     return sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
 

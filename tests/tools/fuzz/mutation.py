@@ -93,7 +93,7 @@ class Mutator:
         return members
 
 
-_NONE = object()  # what is no JSON
+_NONE = object()  # not JSON
 
 
 def _parsed(line: bytes) -> Any:

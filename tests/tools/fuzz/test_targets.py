@@ -28,7 +28,7 @@ def test_seeds_end_as_foreseen(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_mutated_seeds_end_as_foreseen(name: str) -> None:
-    """F-WIRE-3 to F-WIRE-8: the same for inputs nobody wrote, which are the same in every run."""
+    """F-WIRE-3 to F-WIRE-8: the same for generated inputs, which are the same in every run."""
     target, inputs = load(name), list(seeds(name).values())
     mutator, random = Mutator(inputs), Random(name)
     for _ in range(SLOW.get(name, MUTATIONS)):

@@ -26,7 +26,7 @@ from .edits import Mutant, code_with, mutants_of
 __all__ = ["Hunt", "Reach"]
 
 _PACKAGE = Path(mcpclient.__file__).parent
-_TOOL = 3  # an id of sys.monitoring that is nobody's
+_TOOL = 3  # an id of sys.monitoring without an owner
 _SECONDS = 8.0
 _MOST_TESTS = 150
 """A mutant that so many tests miss counts as one that none notices."""

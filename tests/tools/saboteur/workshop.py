@@ -27,7 +27,7 @@ _PARTS = (
     *("README.md", "CHANGELOG.md", "LICENSE", "Makefile"),
 )
 _SECONDS = 300
-"""After this a run counts as failed: a fault may well leave somebody waiting."""
+"""After this a run counts as failed: a fault may well leave a caller waiting."""
 
 # Without the test that every fault has its place, which it has no more once it is put in.
 _ALL = ("tests", "--ignore=tests/tools/test_saboteur.py")
@@ -47,7 +47,7 @@ def edited(fault: Fault, root: Path = ROOT) -> str:
 
 
 def fresh_faults(count: int, seed: int) -> list[Fault]:
-    """Return faults that nobody has chosen: edits of lines in the modules whose faults are seen."""
+    """Return random faults: edits of lines in the modules whose faults are seen."""
     chance = random.Random(seed)
     found = []
     for module in sorted({fault.module for fault in VISIBLE}):

@@ -36,7 +36,7 @@ class Exchange(Protocol):
         """Send the answer."""
 
     def garbage(self) -> None:
-        """Send what is no message, as the transport frames it."""
+        """Send an invalid message, as the transport frames it."""
 
     def half(self, message: Json) -> None:
         """Send half of the answer and drop the connection."""
@@ -75,7 +75,7 @@ class SoakServer:
         )
 
     async def receive(self, message: Json, exchange: Exchange) -> None:
-        """Take one message; an answer goes to ``exchange``."""
+        """Receive one message; an answer goes to ``exchange``."""
         method = message.get("method")
         if method is None:
             asked = self._asked.pop(message.get("id"), None)

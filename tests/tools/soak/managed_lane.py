@@ -1,4 +1,4 @@
-"""A lane whose server is one of a manager's: nobody connects anew but the manager itself."""
+"""A lane whose server is one of a manager's: only the manager itself connects anew."""
 
 from __future__ import annotations
 

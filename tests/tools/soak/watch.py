@@ -32,7 +32,7 @@ class Violations:
 
     @contextmanager
     def watching(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
-        """Hear of exceptions nobody takes, of warnings, and of errors in the log."""
+        """Collect unhandled exceptions, warnings, and of errors in the log."""
         log = _ErrorLog(self)
         loggers = [logging.getLogger(name) for name in ("asyncio", "mcpclient")]
         unraisable = sys.unraisablehook

@@ -131,7 +131,7 @@ def windows_path(path: Path) -> str:
     return f"Z:{path}".replace("/", "\\")
 
 
-# Compiled files are kept, apart from those of this machine's own Pythons.
+# Compiled files are kept, apart from the files of this machine's own Pythons.
 FOR_PYTHON = {
     "PYTHONUTF8": "1",
     "PYTHONDONTWRITEBYTECODE": "",

@@ -41,7 +41,7 @@ def run_discovery(bodies: list[bytes], named: str | None) -> None:
         while True:
             assert isinstance(effect, Fetch) and effect.url.startswith("https://")
             body = next(answers, b"")
-            # A line that is no document is a place to go to.
+            # A line that is not a document is a place to go to.
             redirect = b"{" not in body
             headers = [("Location", body.decode("latin-1"))] if redirect else []
             effect = flow.send(Response(302 if redirect else 200, headers, body))

@@ -1,4 +1,4 @@
-"""A transcript without its secrets: a text in the first line, a message in the second one."""
+"""A transcript without its secrets: a string in the first line, a message in the second one."""
 
 from __future__ import annotations
 

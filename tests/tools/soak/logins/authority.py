@@ -37,8 +37,8 @@ _REFUSED_EVERY = 40
 # Seconds after which an access token is no longer valid: the next request needs another.
 _LIFETIME = 0.002
 
-# What may happen to a token request, and how often. Where tokens are strictly used once, nobody is
-# killed between their use and the arrival of their successor: no client could hold a login then.
+# What may happen to a token request, and how often. Where tokens are strictly used once, no client
+# is killed between their use and the arrival of their successor: no client could hold a login then.
 # Nor is the client whose token is unused: it may be waiting for another answer as well.
 REASONS = {
     "late": 0.10,
@@ -56,7 +56,7 @@ _PAGES = (b"200 OK", b"403 Forbidden", b"404 Not Found")
 
 
 class Authority(Site):
-    """Its routes are those of a `Site`, with a guard before them."""
+    """It has the routes of a `Site`, with a guard before them."""
 
     def __init__(self, folder: Path, seed: str, strict: bool) -> None:
         super().__init__(SoakServer(os.devnull))

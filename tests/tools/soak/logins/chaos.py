@@ -21,19 +21,19 @@ __all__ = ["Chaos", "judged"]
 
 _HERE = Path(__file__).parent
 
-# How many refreshes there are, on the average, between two kills at a moment that nobody chose.
+# How many refreshes there are, on the average, between two kills at a random moment.
 _KILLED_EVERY = 60
 
-# Seconds without any refresh after which nobody will refresh any more.
+# Seconds without any refresh after which no client will refresh any more.
 _PATIENCE = 60.0
 
 _LOOK_EVERY = 0.01
 
 
 class Chaos:
-    """``strict``: each refresh token counts once. Then nobody is killed while the server has used a
-    token and its successor is not stored, since no client can hold such a login: what is killed
-    is killed before or after, and whoever waits for an answer is cancelled and interrupted.
+    """``strict``: each refresh token counts once. Then no client is killed while the server has
+    used a token and its successor is not stored, since no client can hold such a login: it is
+    killed before or after, and whoever waits for an answer is cancelled and interrupted.
     """
 
     def __init__(
