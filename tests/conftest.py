@@ -174,8 +174,8 @@ def _leaves_all_as_it_was(request: pytest.FixtureRequest) -> Iterator[None]:
     """Fail a test that leaves something behind, changes the process, or loses an exception.
 
     What is left behind is a thread, a child process, a socket or a pipe; what is changed, a
-    variable or the handler of a signal. An exception that ends up in a log would
-    go unnoticed: any error of asyncio, and of the library what it says of its own tasks. A test that
+    variable or the handler of a signal. An exception that ends up in a log would go
+    unnoticed: any error of asyncio, and of the library what it says of its own tasks. A test that
     provokes that says so: ``@pytest.mark.loses_an_exception``.
 
     It is one fixture, since each costs every test a tenth of a millisecond.
