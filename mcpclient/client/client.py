@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ..errors import ConnectionLost, UsageError
@@ -106,7 +107,7 @@ class Client(Contents):
         """
         self._connection.claim_loop()
         keeper = self._keeper
-        await self._in_owner_loop(self._connection.open if keeper is None else keeper.open)
+        await self._home.run(self._connection.open if keeper is None else keeper.open)
         return self
 
     async def close(self) -> None:
@@ -120,9 +121,9 @@ class Client(Contents):
             return
         if connection.loop is not None and connection.loop.is_running():
             with suppress(ConnectionLost):  # its loop has ended meanwhile
-                await self._in_owner_loop(connection.close)
+                await self._home.run(connection.close)
                 if self._keeper is not None:
-                    await self._in_owner_loop(self._keeper.ended)
+                    await self._home.run(self._keeper.ended)
                 return
         connection.abort()
 
@@ -288,9 +289,7 @@ class Client(Contents):
         known = tool if isinstance(tool, Tool) else self._listed.find(name)
         self._tasks.check_call(name, known)
         meta, on_progress = self._tasks.ask(params, meta, on_progress, ttl)
-
-        async def send(method: str, *request: Any) -> dict[str, Any]:
-            return await self._in_owner_loop(self._tasks.first_answer, *request)
+        send = partial(self._home.run, self._tasks.first_answer)
 
         limits = self._limits("tools/call", timeout, max_timeout, on_progress, headers, tool=name)
         asked = with_meta(params, meta) if meta else params
@@ -353,7 +352,7 @@ class Client(Contents):
             limits = self._connection.options.timeouts.for_call("tasks/get", timeout, max_timeout)
             limits = limits._replace(headers=headers or {})
             by_default = isinstance(max_timeout, Default)
-            waited: Mapping[str, Any] = await self._in_owner_loop(
+            waited: Mapping[str, Any] = await self._home.run(
                 self._tasks.wait_for, known, on_status, limits, by_default
             )
             result = {**waited}

@@ -77,7 +77,7 @@ class Subscription:
         not react, and what `request` raises.
         """
         await self._allow()
-        await self._client._in_owner_loop(self._feed.open)
+        await self._client._home.run(self._feed.open)
         return self
 
     async def _allow(self) -> None:
@@ -88,7 +88,7 @@ class Subscription:
 
     async def close(self) -> None:
         """End the subscription. Idempotent."""
-        await self._client._in_owner_loop(self._feed.close)
+        await self._client._home.run(self._feed.close)
 
     async def __aenter__(self) -> Subscription:
         try:
@@ -105,7 +105,7 @@ class Subscription:
 
     async def __anext__(self) -> ListenEvent:
         await self._allow()
-        event = await self._client._in_owner_loop(self._feed.next)
+        event = await self._client._home.run(self._feed.next)
         if event is None:
             raise StopAsyncIteration
         return event

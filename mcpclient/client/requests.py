@@ -10,10 +10,11 @@ import asyncio
 from collections.abc import Awaitable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any, Callable
 
 from ..errors import CallRefused, CallTimeout, UsageError
 from ..framing.logs import logger_for
+from ..net.futures import LoopBound
 from ..protocol.types import CallToolResult, Progress
 from .connection.call_recovery import CallDeadline, CallRecovery
 from .connection.connection import Connection, all_pages
@@ -40,8 +41,6 @@ SUBJECTS = {
 }
 """The requests that hooks wrap, each with the parameter that names its subject."""
 
-T = TypeVar("T")
-
 ProgressHandler = Callable[[Progress], Any]
 """Takes one `Progress`; plain or async."""
 
@@ -57,6 +56,7 @@ class Requests:
     ) -> None:
         options = connection.options
         self._connection = connection
+        self._home: LoopBound = connection
         self._listed = ListedTools(options.validate, options.schema_limits)
         connection.observers.append(self._listed)
         self._around: tuple[Around, ...] = options.around
@@ -138,15 +138,19 @@ class Requests:
         return await self._request_through(functions, method, params or {}, limits, self._request)
 
     def _request(
-        self, method: str, params: Mapping[str, Any] | None, limits: RequestOptions
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        limits: RequestOptions,
+        send: Callable[..., Coroutine[Any, Any, dict[str, Any]]] | None = None,
     ) -> Coroutine[Any, Any, dict[str, Any]]:
         """Return the call's own coroutine: another one around it would slow down every call."""
+        send = send or self._caller.call
         if self._keeper is not None:
-            send = self._keeper.send
-            return self._in_owner_loop(send, self._caller.call, method, params, limits)
-        if self._connection.loop is asyncio.get_running_loop():
-            return self._caller.call(method, params, limits)
-        return self._in_owner_loop(self._caller.call, method, params, limits)
+            return self._home.run(self._keeper.send, send, method, params, limits)
+        if self._home.loop is asyncio.get_running_loop():
+            return send(method, params, limits)
+        return self._home.run(send, method, params, limits)
 
     # What stands around them
 
@@ -256,7 +260,7 @@ class Requests:
         # A server that takes it for a request would run it without the hooks' consent.
         if method in SUBJECTS:
             raise UsageError(f"{method} is a request, not a notification: use request()")
-        await self._in_owner_loop(self._connection.session.notify, method, params)
+        await self._home.run(self._connection.session.notify, method, params)
 
     async def _list(
         self,
@@ -282,12 +286,6 @@ class Requests:
                 raise CallTimeout(method, total, "total", error.waiting_for) from None
 
         return await all_pages(fetch, key)
-
-    def _in_owner_loop(
-        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
-    ) -> Coroutine[Any, Any, T]:
-        """Run in the event loop the client was connected in, whichever loop asks."""
-        return self._connection.run(work, *arguments)
 
 
 def with_meta(params: Mapping[str, Any] | None, meta: Mapping[str, Any]) -> dict[str, Any]:

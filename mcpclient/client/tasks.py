@@ -138,10 +138,12 @@ class TaskCalls:
         self._inputs.pop(task.id, None)
         return result
 
-    async def result_of(self, params: Mapping[str, Any], limits: RequestOptions) -> dict[str, Any]:
+    async def result_of(
+        self, method: str, params: Mapping[str, Any], limits: RequestOptions
+    ) -> dict[str, Any]:
         """Return the result of a tool call, even when the server has made a task of it."""
-        time = CallDeadline(self._connection, "tools/call", limits)
-        result = await self.first_answer(params, limits, time)
+        time = CallDeadline(self._connection, method, limits)
+        result = await self.first_answer(method, params, limits, time)
         task = self.made_of(params, result)
         if task is None:
             return result
@@ -156,7 +158,11 @@ class TaskCalls:
             raise
 
     async def first_answer(
-        self, params: Mapping[str, Any], limits: RequestOptions, time: CallDeadline | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        limits: RequestOptions,
+        time: CallDeadline | None = None,
     ) -> dict[str, Any]:
         """Return the answer to a tool call, which may be a task.
 
@@ -164,7 +170,7 @@ class TaskCalls:
         2025-11-25), and that needs the task's id. So when the caller gives such a call up, its
         answer is awaited all the same, to cancel the task it names.
         """
-        call = self._caller.call("tools/call", params, limits, time)
+        call = self._caller.call(method, params, limits, time)
         if "task" not in params:
             return await call
         asking = asyncio.ensure_future(call)

@@ -163,9 +163,7 @@ class ToolCalls(Requests):
         params: list[dict[str, Any]] = [{"name": name, "arguments": each} for name, each in asked]
         if meta:
             params = [with_meta(each, meta) for each in params]
-        answers = await self._in_owner_loop(
-            self._caller.call_together, "tools/call", params, limits
-        )
+        answers = await self._home.run(self._caller.call_together, "tools/call", params, limits)
         strict = options.get("raise_on_error", False)
         outcomes: list[ToolOutcome] = []
         for (name, _), raw in zip(asked, answers):
@@ -206,14 +204,7 @@ class ToolCalls(Requests):
         if meta:
             params = with_meta(params, meta)
         if "task" in params or self._connection.options.tasks:
-            result_of = self._tasks.result_of
-            if self._keeper is None:
-                return self._in_owner_loop(result_of, params, limits)
-
-            def work(method: str, params: Any, rest: RequestOptions) -> Any:
-                return result_of(params, rest)
-
-            return self._in_owner_loop(self._keeper.send, work, "tools/call", params, limits)
+            return self._request("tools/call", params, limits, self._tasks.result_of)
         return self._request("tools/call", params, limits)
 
     def _server_makes_tasks(self) -> bool:

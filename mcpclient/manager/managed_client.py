@@ -86,19 +86,11 @@ class ManagedClient(Client):
         """Open the connection; only `Server` calls this, once the server may start."""
         await super().connect()
 
-    def _in_owner_loop(
-        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
-    ) -> Coroutine[Any, Any, T]:
-        """Run in the event loop of the manager, in which the connection is or will be."""
-        if self._home.loop is asyncio.get_running_loop():
-            return work(*arguments)
-        return self._home.run(work, *arguments)
-
     def _full_name(self, method: str, name: str) -> str:
         return self._server.full_name(method, name)
 
     def _request_tool(self, *asked: Any) -> Coroutine[Any, Any, dict[str, Any]]:
-        return self._in_owner_loop(self._persistent, *asked)
+        return self._home.run(self._persistent, *asked)
 
     async def _persistent(
         self, tool: str, arguments: Any, limits: RequestOptions, *others: Any

@@ -239,12 +239,14 @@ class LoopBound:
         self.loop, self._process_id = running, os.getpid()
         return True
 
-    async def run(self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    def run(
+        self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
+    ) -> Coroutine[Any, Any, T]:
         """Run ``work`` in its event loop, from any loop; see `run_in`."""
         home = self.owner_loop()
         if home is None or home is asyncio.get_running_loop():
-            return await work(*arguments)
-        return await run_in(home, work, *arguments)
+            return work(*arguments)
+        return run_in(home, work, *arguments)
 
 
 async def run_in(
