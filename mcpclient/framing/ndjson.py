@@ -55,7 +55,7 @@ class LineFramer:
         lines: list[Line] = [*pieces]
         if pieces and self.unfinished:
             self._hold(pieces[0])
-            lines[0] = self._take()
+            lines[0] = self._next_line()
         if len(data) > self._limit:
             lines = [
                 OversizedLine(line[:_KEPT_START], line[-_KEPT_END:], len(line))
@@ -69,7 +69,7 @@ class LineFramer:
 
     def feed_eof(self) -> list[Line]:
         """Return the unfinished last line, if there is one."""
-        return [self._take()] if self.unfinished else []
+        return [self._next_line()] if self.unfinished else []
 
     def _hold(self, piece: bytes) -> None:
         self.unfinished += len(piece)
@@ -82,7 +82,7 @@ class LineFramer:
         self._held += piece[: _KEPT_START - len(self._held)]
         self._end = (self._end + piece[-_KEPT_END:])[-_KEPT_END:]
 
-    def _take(self) -> Line:
+    def _next_line(self) -> Line:
         held = bytes(self._held)
         line = held if self._end is None else OversizedLine(held, self._end, self.unfinished)
         self._held = bytearray()

@@ -222,7 +222,7 @@ class Fleet:
         """Apply another configuration; see `Manager.reload`."""
         async with lock:  # concurrent changes of the same servers would interfere
             self.require_open()
-            after = await self._read_again() if config is None else self._take(config)
+            after = await self._read_again() if config is None else self._apply(config)
             before = {name: server.config for name, server in self.servers.items()}
             changes = compare_servers(before, after)
             gone = [self.servers[name] for name in (*changes.removed, *changes.changed)]
@@ -239,7 +239,7 @@ class Fleet:
         self._names.settle()
         return changes
 
-    def _take(self, config: Config) -> dict[str, ServerConfig]:
+    def _apply(self, config: Config) -> dict[str, ServerConfig]:
         after = configured_servers(config, self._gate)
         self._adopt(config)
         return after
@@ -249,7 +249,7 @@ class Fleet:
             load = self.config.load_again
             config = await asyncio.get_running_loop().run_in_executor(None, load)
             require_servers(config)
-            return self._take(config)
+            return self._apply(config)
         before = {name: server.config for name, server in self.servers.items()}
         if not any(each.judge_again for each in before.values()):
             raise UsageError("these servers came from no file: give reload() a Config")

@@ -152,7 +152,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         pieces = 0
         while self._decoding is not None or self._events:
             if self._decoding is None:
-                self._take(self._events.popleft())
+                self._handle(self._events.popleft())
             elif next(self._decoding, self) is self:
                 self._decoding = None
             else:
@@ -172,7 +172,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         elif self._rest is None:
             self._fail_lost()
 
-    def _take(self, event: Event) -> None:
+    def _handle(self, event: Event) -> None:
         exchange = self._exchange
         kind = type(event)
         if exchange is None:

@@ -75,7 +75,7 @@ class _Accounting(ctypes.Structure):
     ]
 
 
-class _Limits(ctypes.Structure):
+class _JobLimits(ctypes.Structure):
     """JOBOBJECT_EXTENDED_LIMIT_INFORMATION."""
 
     _fields_ = [
@@ -129,7 +129,7 @@ def contain(pid: int, calls: WindowsCalls) -> Job | None:
     try:
         job: int | None = kernel32.CreateJobObjectW(None, None)
         if job is not None:
-            limits = _Limits(flags=_KILL_ON_JOB_CLOSE)
+            limits = _JobLimits(flags=_KILL_ON_JOB_CLOSE)
             size = ctypes.sizeof(limits)
             kernel32.SetInformationJobObject(job, _EXTENDED_LIMITS, ctypes.byref(limits), size)
         if job is not None and not kernel32.AssignProcessToJobObject(job, process):

@@ -224,7 +224,7 @@ class LineTransport(ConnectedTransport):
 
     def data_received(self, data: bytes) -> None:
         for line in self._framer.feed(data):
-            self._take(line)
+            self._handle_line(line)
         if self._framer.unfinished > self._max_message_size:
             self._watch_flood()
 
@@ -254,9 +254,9 @@ class LineTransport(ConnectedTransport):
                     _logger.warning("%s: the end of the stream cut off a message", self._peer)
                     self.receiver.output_skipped(line)
                     continue
-            self._take(line)
+            self._handle_line(line)
 
-    def _take(self, line: Line) -> None:
+    def _handle_line(self, line: Line) -> None:
         if isinstance(line, OversizedLine):
             if self._blamed is None:
                 from ..jsonrpc.response_id import find_response_id

@@ -233,7 +233,7 @@ class PostedMessage:
 
     def head_received(self, head: ResponseHead) -> None:
         if self._outgoing.answers is None:
-            self._take()
+            self._resolve_taken()
         if not 200 <= head.status < 300:
             self._refusal = Refusal(head)
         elif self._outgoing.answers is None:
@@ -292,11 +292,11 @@ class PostedMessage:
         self._transport.posts.pop(self.key, None)
         self._transport.draining.pop(self, None)
         if self.taken is not None:
-            self._take()
+            self._resolve_taken()
         if self._timer is not None:
             self._timer.cancel()
 
-    def _take(self) -> None:
+    def _resolve_taken(self) -> None:
         taken = self.taken
         if taken is not None and not taken.done() and not taken.get_loop().is_closed():
             taken.set_result(None)
@@ -324,7 +324,7 @@ class Post(PostedMessage):
         question, owner = self._outgoing.answers, self._owner
         owner.unreachable = None
         if question is None and self.taken is not None:
-            self._take()
+            self._resolve_taken()
         if not 200 <= head.status < 300:
             self._refusal = Refusal(head)
             return

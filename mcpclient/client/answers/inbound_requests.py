@@ -185,9 +185,11 @@ _MAX_ID_LENGTH = 1024
 
 
 class InboundRequests:
-    """The requests of the server in one session, answered in the background.
+    """The requests and notifications of the server in one session, as far as they are valid.
 
-    ``clocks`` are paused while a human is asked; ``on_error`` takes the error of a lost answer.
+    Requests are answered in the background. ``clocks`` are paused while a human is asked.
+    ``notified`` takes method and params of a notification, ``rejected`` the fault of a message, and
+    ``on_error`` the error of a lost answer. ``are_allowed``: whether the server may send requests.
     """
 
     def __init__(
@@ -195,38 +197,75 @@ class InboundRequests:
         handlers: Handlers,
         tasks: BackgroundTasks,
         clocks: PausableClocks,
+        *,
         send: Callable[[Message], Awaitable[None]],
+        notified: Callable[[str, Mapping[str, Any]], None],
+        rejected: Callable[[ProtocolViolation], None],
         on_error: Callable[[McpError], None],
     ) -> None:
+        self.are_allowed: bool = True
         self._handlers = handlers
         self._tasks = tasks
         self._clocks = clocks
         self._send = send
+        self._notified = notified
+        self._rejected = rejected
         self._on_error = on_error
         self._running: dict[RequestId, asyncio.Task[Any]] = {}
         # The requests that handlers are answering, and the memory that each takes, in bytes.
         self._handled: dict[RequestId, int] = {}
 
-    def take(self, request_id: RequestId, method: str, params: Mapping[str, Any]) -> str | None:
-        """Start answering a request. Return the reason if it gets no answer, or only an error."""
-        if request_id in self._running:  # a user is asked once
-            return f"with the id {request_id!r:.100} again"
-        if not self._has_room_for(request_id):
-            return "while it waited for too many answers"
-        if method == "ping":
-            self._start(request_id, self._deliver(messages.response(request_id, {})))
-            return None
-        weight = weight_of(params, _MAX_WEIGHT)
-        is_too_much = sum(self._handled.values()) + weight > _MAX_WEIGHT
-        if len(self._handled) >= _MAX_ANSWERING or is_too_much:
-            reason = "too many requests wait for an answer"
-            self.refuse(request_id, ErrorCode.INTERNAL_ERROR, reason)
-            return "while it waited for too many answers"
-        self._handled[request_id] = weight
-        self._start(request_id, self._answer(request_id, method, params))
-        return None
+    def take(self, message: Message) -> None:
+        """Handle a message with a method: a request, or a notification."""
+        method, params = message["method"], message.get("params")
+        if params is None:  # servers that write out every field send null for no params
+            params = _NO_PARAMS
+        if not isinstance(method, str):
+            self._refuse_invalid(message, ErrorCode.INVALID_REQUEST, "its method is not a string")
+        elif not isinstance(params, Mapping):
+            reason = f"the params of {method!r:.100} are not an object"
+            self._refuse_invalid(message, ErrorCode.INVALID_PARAMS, reason)
+        elif "id" in message:
+            self._take_request(message["id"], method, params)
+        else:
+            if method == "notifications/cancelled":
+                self._cancel(params)
+            self._notified(method, params)
 
-    def refuse(self, request_id: RequestId, code: ErrorCode, reason: str) -> None:
+    def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
+        asked, too_many = f"request {method!r:.100}", "while it waited for too many answers"
+        if not isinstance(request_id, (int, str)):
+            self._reject("a request without id")
+        elif not self.are_allowed:
+            self._reject(f"{asked}, which this revision does not allow")
+        elif request_id in self._running:  # a user is asked once
+            self._reject(f"{asked} with the id {request_id!r:.100} again")
+        elif not self._has_room_for(request_id):
+            self._reject(f"{asked} {too_many}")
+        elif method == "ping":
+            self._start(request_id, self._deliver(messages.response(request_id, {})))
+        else:
+            weight = weight_of(params, _MAX_WEIGHT)
+            is_too_much = sum(self._handled.values()) + weight > _MAX_WEIGHT
+            if len(self._handled) >= _MAX_ANSWERING or is_too_much:
+                reason = "too many requests wait for an answer"
+                self._refuse(request_id, ErrorCode.INTERNAL_ERROR, reason)
+                self._reject(f"{asked} {too_many}")
+            else:
+                self._handled[request_id] = weight
+                self._start(request_id, self._answer(request_id, method, params))
+
+    def _reject(self, what: str) -> None:
+        self._rejected(ProtocolViolation(f"the server sent {what}"))
+
+    def _refuse_invalid(self, message: Message, code: ErrorCode, reason: str) -> None:
+        """Report an invalid message, and answer it where it is a request."""
+        self._reject(f"an invalid message: {reason}")
+        request_id = message.get("id")
+        if isinstance(request_id, (int, str)) and self.are_allowed:
+            self._refuse(request_id, code, reason)
+
+    def _refuse(self, request_id: RequestId, code: ErrorCode, reason: str) -> None:
         """Answer a request with an error, unless too many answers are waiting."""
         if request_id not in self._running and self._has_room_for(request_id):
             answer = messages.error_response(request_id, code, reason)
@@ -236,8 +275,8 @@ class InboundRequests:
         is_short = isinstance(request_id, int) or len(request_id) <= _MAX_ID_LENGTH
         return len(self._running) < (_MAX_WAITING if is_short else _MAX_ANSWERING // 10)
 
-    def cancel(self, params: Mapping[str, Any]) -> None:
-        """Stop answering a request that the server has withdrawn: params of the notification."""
+    def _cancel(self, params: Mapping[str, Any]) -> None:
+        """Stop answering a request that the server has withdrawn."""
         request_id = params.get("requestId")
         if isinstance(request_id, (int, str)) and request_id in self._running:
             self._handled.pop(request_id, None)

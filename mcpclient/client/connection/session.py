@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import (
@@ -25,7 +26,6 @@ from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import (
     CancelReason,
-    ErrorCode,
     Message,
     RequestId,
     peer_error,
@@ -51,8 +51,6 @@ _DEPARTURE_TIMEOUT = 1.0
 
 # Turns of the event loop after which everything cancelled or aborted at its end is gone.
 _LAST_TURNS = 5
-
-_NO_PARAMS: Mapping[str, Any] = {}
 
 
 class Sent(NamedTuple):
@@ -104,8 +102,14 @@ class Session:
         self.correlator: Correlator = Correlator()
         self.deadlines: Deadlines = Deadlines(self.correlator, self.loop)
         """The clocks of its calls, which stand still while a human is asked."""
-        self._answering = InboundRequests(
-            handlers, self.tasks, self.deadlines, self._send_answer, events.error
+        self._inbound = InboundRequests(
+            handlers,
+            self.tasks,
+            self.deadlines,
+            send=self._send_answer,
+            notified=self._notified,
+            rejected=partial(self.message_rejected, request_id=None),
+            on_error=events.error,
         )
         self._closing: asyncio.Task[None] | None = None
         self.decode: Callable[[bytes | str], Any] = decode
@@ -272,7 +276,7 @@ class Session:
         if self.ended is not None:
             return
         if "method" in message:
-            self._take_call(message)
+            self._inbound.take(message)
         elif not self.correlator.settle(message) and not self._is_anonymous_error(message):
             _logger.debug("ignored the answer to unknown request %r", message.get("id"))
 
@@ -284,58 +288,17 @@ class Session:
             pending.fail(peer_error(message["error"]))
         return True
 
-    def _take_call(self, message: Message) -> None:
-        method, params = message["method"], message.get("params")
-        if params is None:  # servers that write out every field send null for no params
-            params = _NO_PARAMS
-        if not isinstance(method, str):
-            self._refuse(message, ErrorCode.INVALID_REQUEST, "its method is not a string")
-        elif not isinstance(params, Mapping):
-            reason = f"the params of {method!r:.100} are not an object"
-            self._refuse(message, ErrorCode.INVALID_PARAMS, reason)
-        elif "id" in message:
-            self._take_request(message["id"], method, params)
-        else:
-            self._take_notification(method, params)
-
-    def _refuse(self, message: Message, code: ErrorCode, reason: str) -> None:
-        """Report an invalid message, and answer it where it is a request."""
-        self._reject(f"the server sent an invalid message: {reason}")
-        request_id = message.get("id")
-        if isinstance(request_id, (int, str)) and self._may_be_asked:
-            self._answering.refuse(request_id, code, reason)
-
-    def _take_notification(self, method: str, params: Mapping[str, Any]) -> None:
-        if method == "notifications/progress":
-            if not self.correlator.progress(params, self.loop.time()):
-                _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
-        elif method == "notifications/cancelled":
-            self._answering.cancel(params)
+    def _notified(self, method: str, params: Mapping[str, Any]) -> None:
+        is_progress = method == "notifications/progress"
+        if is_progress and not self.correlator.progress(params, self.loop.time()):
+            _logger.debug("ignored late or unknown progress %r", params.get("progressToken"))
         self._events.notification(method, params)
-
-    def _take_request(self, request_id: Any, method: str, params: Mapping[str, Any]) -> None:
-        if not isinstance(request_id, (int, str)):
-            self._reject("the server sent a request without id")
-        elif not self._may_be_asked:
-            reason = "which this revision does not allow"
-            self._reject(f"the server sent request {method!r:.100}, {reason}")
-        else:
-            obstacle = self._answering.take(request_id, method, params)
-            if obstacle is not None:
-                self._reject(f"the server sent request {method!r:.100} {obstacle}")
-
-    @property
-    def _may_be_asked(self) -> bool:
-        return self.era is None or not self.era.is_stateless
 
     async def _send_answer(self, answer: Message) -> None:
         outgoing = self.era.answer(answer) if self.era is not None else Outgoing(answer)
         sending = self._send(outgoing)
         if sending is not None:
             await sending
-
-    def _reject(self, reason: str) -> None:
-        self.message_rejected(ProtocolViolation(reason), None)
 
     def message_rejected(self, error: ProtocolViolation, request_id: RequestId | None) -> None:
         """Fail the call that invalid bytes belong to, or report them."""
@@ -369,7 +332,7 @@ class Session:
         if isinstance(error, SessionExpired):
             self._move(Event.EXPIRED)
             self.expired = error
-            self._answering.withdraw()
+            self._inbound.withdraw()
         else:
             self.channel_error = error
         self._events.channel_lost(error)
@@ -378,7 +341,7 @@ class Session:
         """Forget the expired session, since another handshake begins."""
         self._move(Event.RENEW)
         self.expired = self.channel_error = None
-        self._answering.withdraw()
+        self._inbound.withdraw()
 
     def connection_lost(self, error: McpError) -> None:
         """Handle the end of the connection: every call in flight fails with the reason."""
@@ -418,8 +381,9 @@ class Session:
 
     def agreed(self, era: EraRules) -> None:
         """Start making calls, under the rules of an era."""
-        self.state = step(self.state, Event.AGREED)
+        self._move(Event.AGREED)
         self.era = era
+        self._inbound.are_allowed = not era.is_stateless
 
     def refused(self, error: McpError) -> None:
         """Record that the server gave no other session."""
@@ -437,7 +401,7 @@ class Session:
         self._move(event)
         self.ended = error
         self.correlator.fail_all(error.again)
-        self._answering.withdraw()
+        self._inbound.withdraw()
         cancel(self.opening)
         self.tasks.cancel()
         self.deadlines.stop()
@@ -472,7 +436,7 @@ class Session:
     async def _cut(self) -> None:
         """Free everything while the loop still runs, for the last time."""
         self.abort()
-        self._answering.withdraw()
+        self._inbound.withdraw()
         for tasks in (self.tasks, self._departures):
             tasks.cancel()
             await tasks.wait(_DEPARTURE_TIMEOUT)

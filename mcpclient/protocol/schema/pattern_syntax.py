@@ -140,7 +140,7 @@ class _Parser:
     def _peek(self) -> str:
         return self.text[self.position : self.position + 1]
 
-    def _take(self) -> str:
+    def _next(self) -> str:
         character = self._peek()
         if not character:
             raise self.error("the pattern ends too early")
@@ -193,7 +193,7 @@ class _Parser:
         return int(least), int(most) if most else None
 
     def _term(self) -> Expression:
-        character = self._take()
+        character = self._next()
         if character == "(":
             return self._group()
         if character == "[":
@@ -251,7 +251,7 @@ class _Parser:
         return lambda character: first <= character <= last
 
     def _class_atom(self) -> str | CharacterSet:
-        character = self._take()
+        character = self._next()
         if character != "\\":
             return character
         return "\b" if self._skip("b") else self._character_escape()
@@ -268,7 +268,7 @@ class _Parser:
     def _character_escape(self) -> str | CharacterSet:
         found = _ESCAPE.match(self.text, self.position)
         if found is None:
-            kind = self._take()
+            kind = self._next()
             raise self.error(_BROKEN_ESCAPES.get(kind, f"\\{kind} is not an escape of ECMA-262"))
         self.position = found.end()
         byte, unit, code, name, letter = found.groups()
