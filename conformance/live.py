@@ -20,10 +20,19 @@ from pathlib import Path
 from typing import Any
 
 import mcpclient
-from conformance import peers, traces
+from conformance import peers
 from conformance.comparing import Report, compare
 from conformance.live_plans import ALLOWANCES, STATELESS, Plan, plans
-from conformance.results import FAILED, NOT_RUN, PASSED, TRANSPORT_OF, Row
+from conformance.results import (
+    FAILED,
+    LEGACY_SSE,
+    NOT_RUN,
+    PASSED,
+    STDIO,
+    STREAMABLE_HTTP,
+    WEBSOCKET,
+    Row,
+)
 from conformance.workspace import listening, workspace
 
 # Real seconds for one client to ask everything.
@@ -31,6 +40,8 @@ ASK_LIMIT = 120
 
 # Meetings at the same time: most of one is waiting for programs to start.
 WORKERS = 2
+
+TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
 
 # The reference clients, and the environment of each.
 PYTHON_SDK = "the Python SDK"
@@ -56,7 +67,7 @@ class Meeting:
     @property
     def row(self) -> partial[Row]:
         """A row about this meeting; its outcome and what was found are to be filled in."""
-        transport = TRANSPORT_OF[peers.SERVERS[self.plan.server].transport]
+        transport = TRANSPORTS[peers.SERVERS[self.plan.server].transport]
         return partial(Row, "live", revision=self.revision, transport=transport)
 
     @property
@@ -118,9 +129,7 @@ def target_of(plan: Plan, command: list[str]) -> Iterator[Report]:
 async def _ask(meeting: Meeting, target: Report) -> Report:
     """Ask a server everything through this library."""
     plan = meeting.plan
-    connect = partial(
-        mcpclient.connect, protocol_version=meeting.pinned_version, trace=traces.new("live")
-    )
+    connect = partial(mcpclient.connect, protocol_version=meeting.pinned_version)
     if "url" in target:
         connecting = connect(target["url"])
     else:

@@ -15,9 +15,7 @@ STDIO = "stdio"
 STREAMABLE_HTTP = "Streamable HTTP"
 LEGACY_SSE = "legacy SSE"
 WEBSOCKET = "WebSocket"
-TRANSPORT_OF = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
-"""By the names that the library gives them."""
-TRANSPORTS = tuple(TRANSPORT_OF.values())
+TRANSPORTS = (STDIO, STREAMABLE_HTTP, LEGACY_SSE, WEBSOCKET)
 
 
 @dataclass(frozen=True)

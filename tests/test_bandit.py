@@ -24,8 +24,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (
         "words of OAuth, DPoP and options: none is a password",
-        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py"}
-        | {"hints/remote.py", "hints/shell.py"},
+        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py", "hints.py"},
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import pytest
 
 from tests.support.subprocesses import TOP
+from tests.support.tables import each_row
 
 PAGE = (TOP / ".github" / "CONTRIBUTING.md").read_text("utf-8")
 PROSE = re.sub(r"(?ms)^```.*?^```$", "", PAGE)
@@ -41,7 +42,7 @@ def test_it_is_short() -> None:
     assert len(re.findall(r"(?m)^\| \w+ \| ", PAGE)) == 1 + 10, "the heading, and ten words"
 
 
-@pytest.mark.parametrize("path", sorted({*PATHS} - PLACEHOLDERS))
+@each_row("path", sorted({*PATHS} - PLACEHOLDERS))
 def test_a_path_exists(path: str) -> None:
     assert (TOP / path).exists()
 
@@ -52,7 +53,7 @@ def test_a_target_of_make_exists() -> None:
     assert [name for name in TARGETS if not re.search(rf"(?m)^{name}:", makefile)] == []
 
 
-@pytest.mark.parametrize("name", sorted({*NAMES} - FOREIGN))
+@each_row("name", sorted({*NAMES} - FOREIGN))
 def test_a_name_is_defined(name: str) -> None:
     definition = rf"(?m)^\s*(class|def|async def) {name}\b|^\s*{name}(: [^=\n]+)? = |^    {name}: "
     assert re.search(definition, sources())

@@ -16,7 +16,10 @@ from typing import Any, Callable
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.tools.work_counter import Task, WorkCounter, growth
+
+pytestmark = pytest.mark.slow
 
 Work = Callable[[], object]
 
@@ -319,7 +322,7 @@ QUADRATIC = [
 ]
 
 
-@pytest.mark.parametrize(("module", "old", "new", "task"), QUADRATIC)
+@each_row(("module", "old", "new", "task"), QUADRATIC)
 def test_a_quadratic_fault_is_seen(module: str, old: str, new: str, task: Task) -> None:
     """The rows above could fail: the fault changes no result, only what it costs."""
     size = 50 if module.startswith("manager") else 400

@@ -14,11 +14,12 @@ import mcpclient
 from mcpclient.display import shown_command, shown_url, shown_words
 from mcpclient.errors import AuthorizationRequired, CommandNotFound, ProcessExited
 from mcpclient.framing.uri import parse_url
+from tests.support.tables import each_row
 
 SECRETS = ("hunter2", "sk-live-0123456789abcdef", "S3cr3tS3cr3tS3cr3t")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "shown"),
     [
         (["server"], "server"),
@@ -51,7 +52,7 @@ def test_a_command(command: list[str], shown: str) -> None:
     assert len(shown_words(command)) == len(command)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "shown"),
     [
         ("https://x.example/a/mcp", "https://x.example/a/mcp"),

@@ -54,6 +54,7 @@ from mcpclient.errors import (
 )
 from mcpclient.framing.headers import Headers
 from mcpclient.protocol.types import CallToolResult
+from tests.support.tables import each_row
 
 HEADERS = Headers([("WWW-Authenticate", "Bearer"), ("Mcp-Auth-Server", "https://as/")])
 FAILURE = CallToolResult({"content": [{"type": "text", "text": "disk full"}], "isError": True})
@@ -249,13 +250,13 @@ def test_only_what_a_peer_says_has_a_peers_code() -> None:
     assert {kind for kind in with_codes if not issubclass(kind, PeerError)} == {HandlerFailed}
 
 
-@pytest.mark.parametrize(("error", "text"), EXAMPLES, ids=IDS)
+@each_row(("error", "text"), EXAMPLES, ids=IDS)
 def test_texts(error: McpError, text: str) -> None:
     """F-HTTP-7: one plain line that says what happened, made of the fields."""
     assert str(error) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "status", "refused"),
     [
         ("invalid_grant", 400, True),
@@ -284,7 +285,7 @@ def test_errors_of_the_same_facts_say_the_same() -> None:
         assert vars(first).keys() == vars(second).keys()
 
 
-@pytest.mark.parametrize("error", [error for error, _ in EXAMPLES], ids=IDS)
+@each_row("error", [error for error, _ in EXAMPLES], ids=IDS)
 def test_copies_are_whole(error: McpError) -> None:
     """F-LIFE-7: an error can be raised again, copied, and sent to another process."""
     error.__cause__ = ValueError("why")

@@ -52,6 +52,7 @@ def members(group: int) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("way", "exit_code", "last_words"),
     [

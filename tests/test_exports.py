@@ -9,6 +9,7 @@ import pytest
 
 import mcpclient
 from tests.support.subprocesses import run_python
+from tests.support.tables import each_row
 
 # Not a name for type checkers, who read the imports instead.
 PUBLIC: list[str] = vars(mcpclient)["__all__"]
@@ -26,7 +27,7 @@ def test_all_is_what_the_lazy_root_offers() -> None:
     assert sorted({*mcpclient._EXPORTS, "__version__"}) == PUBLIC
 
 
-@pytest.mark.parametrize("name", PROMISED)
+@each_row("name", PROMISED)
 def test_a_promised_name_is_offered(name: str) -> None:
     assert name in PUBLIC
 

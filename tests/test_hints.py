@@ -29,10 +29,8 @@ from mcpclient.errors import (
     ViolationKind,
 )
 from mcpclient.framing.headers import Headers
-from mcpclient.hints import HINTS, hint_for, noise_hint, remote, words
-from mcpclient.hints.remote import CONNECTING, REMOTE
-from mcpclient.hints.shell import SHELL
-from mcpclient.hints.words import PYTHON
+from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for, noise_hint
+from tests.support.tables import each_row
 
 
 def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
@@ -42,23 +40,23 @@ def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
         for name, kind in vars(errors).items()
         if inspect.isclass(kind) and issubclass(kind, McpError)
     }
-    assert {*HINTS, *REMOTE} == classes
+    assert set(HINTS) == classes
 
 
 def test_kinds_that_hints_name_are_kinds() -> None:
     """F-SHOW-1: they are strings there, since that module stands below the exceptions."""
-    source = "".join(map(inspect.getsource, (hints, remote, words)))
+    source = inspect.getsource(hints)
     kinds = {member.value for kind in (ConnectKind, LossKind, ViolationKind) for member in kind}
     named = set(re.findall(r'kind (?:==|in) \(?((?:"\w+"(?:, )?)+)', source))
     named = {each for group in named for each in re.findall(r'"(\w+)"', group)}
-    assert {*CONNECTING, *hints._FILES, *named} <= kinds
+    assert {*hints._CONNECTING, *hints._FILES, *named} <= kinds
     assert named
 
 
 def test_both_languages_have_the_same_words() -> None:
     """F-SHOW-1: what a hint names is an option in a shell, and a keyword argument in Python."""
     assert PYTHON.keys() == SHELL.keys()
-    templates = re.sub(r'\bf"[^"]*"', "", "".join(map(inspect.getsource, (hints, remote, words))))
+    templates = re.sub(r'\bf"[^"]*"', "", inspect.getsource(hints))
     assert set(re.findall(r"\{([a-z_]+)\}", templates)) - {"name"} <= PYTHON.keys()
     assert not any(
         re.search(r"\w=[\s,.)]|\w=$|client\.|mcpclient\.", each) for each in SHELL.values()
@@ -69,7 +67,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
     return HttpError(status, Headers(list((headers or {}).items())), body, "https://h/")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "hint"),
     [
         (CommandNotFound(["@scope/server-x"], "no", ""), "look it up there first"),
@@ -182,7 +180,7 @@ LAST_WORDS = {
 }
 
 
-@pytest.mark.parametrize("stderr", LAST_WORDS)
+@each_row("stderr", LAST_WORDS)
 def test_the_last_words_of_a_server_say_what_to_do(stderr: str) -> None:
     """F-SHOW-2, F-SHOW-15"""
     assert LAST_WORDS[stderr] in ProcessExited(["x"], 1, stderr).hint

@@ -28,8 +28,7 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.tool_calls import ToolCalls
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..net.futures import in_slices
-from ..net.shielded import TaskLocks
+from ..net.shielded import TaskLocks, in_slices
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
     AgentTool,
@@ -245,7 +244,7 @@ class Toolbox:
         steps = self._news()
         if not isinstance(getattr(self._source, "tools", None), list):
             steps = self._take(await self._source.list_tools(), True)
-        await in_slices(steps or iter(()))
+        await in_slices(steps or ())
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
         """Make all calls of a model's response concurrently, and return the messages to append.

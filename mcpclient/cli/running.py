@@ -155,8 +155,7 @@ def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None
 
 def advise(error: McpError, options: argparse.Namespace, server: Server | None) -> None:
     """Give an error its hint in the words of a shell, with the server that was named."""
-    from ..hints import hint_for
-    from ..hints.shell import SHELL
+    from ..hints import SHELL, hint_for
 
     hint = hint_for(error, SHELL)
     if not hint and str(error).startswith(f"{options.command} "):
@@ -203,9 +202,7 @@ def shown_error(text: str, style: Style) -> str:
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
     """Return the message and the hint of an error; the hint is "" if the message contains it."""
-    from ..hints import hint_for
-    from ..hints.remote import names_no_login
-    from ..hints.shell import SHELL
+    from ..hints import SHELL, hint_for, names_no_login
 
     text = str(error)
     if isinstance(error, RegistrationRequired) and names_no_login(error):
@@ -217,8 +214,7 @@ def text_and_hint(error: McpError) -> tuple[str, str]:
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
-    from ..hints import hint_for
-    from ..hints.shell import SHELL
+    from ..hints import SHELL, hint_for
 
     fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
     hint = hint_for(error, SHELL)

@@ -39,7 +39,6 @@ _PECULIAR = (
     Application("gemini", seconds=_MILLISECONDS, bare_dollar=True),
     Application("goose", seconds=_SECONDS),
     Application("kiro", seconds=_MILLISECONDS),
-    Application("librechat", seconds=_MILLISECONDS),
     Application("opencode", seconds=_MILLISECONDS, limits_start=True),
     Application("qwen", seconds=_MILLISECONDS, bare_dollar=True),
     Application("roo", seconds=_SECONDS),
@@ -115,7 +114,6 @@ KINDS = (
     FileKind("crush", "crush.json", _MCP, True, ("~/.config/crush", ".")),
     FileKind("goose", "goose/config.yaml", _EXTENSIONS, True, ("~/.config",)),
     FileKind("goose", "goose/config/config.yaml", _EXTENSIONS, True, ("{data}/Block",)),
-    FileKind("librechat", "librechat.yaml", settings=True),
     FileKind("continue", ".yaml", settings=True),
     FileKind("continue", ".yml", settings=True),
     FileKind("mcpclient", "mcpclient/mcp.json", folders=("{settings}",)),
@@ -183,9 +181,6 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
     The key of the file's own application is read before other applications' keys.
     """
     own = APPLICATIONS[kind.application]
-    within = value_at(document, (*_MCP, "servers"))  # where OpenCode 2 has them
-    if kind.key == _MCP and isinstance(within, Mapping) and _REACHES.isdisjoint(within):
-        return Found((*_MCP, "servers"), within, own)
     named = [(kind.key, None)] if kind.ending and kind.key else []
     found = [
         Found(key, servers, APPLICATIONS[name] if name and name != own.name else own)

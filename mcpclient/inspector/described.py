@@ -20,9 +20,7 @@ from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
-from ..hints import hint_for
-from ..hints.shell import SHELL
-from ..hints.words import Speech
+from ..hints import SHELL, Speech, hint_for
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables

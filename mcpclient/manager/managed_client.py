@@ -25,7 +25,7 @@ from ..errors import (
     UsageError,
 )
 from ..gate.gate import strict_sandbox
-from ..net.futures import LoopBound, in_slices
+from ..net.futures import LoopBound
 from ..net.network_options import Negotiate
 from ..protocol.types import Tool
 from ..transports.base import Transport
@@ -76,9 +76,7 @@ class ManagedClient(Client):
     async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
         """Return the tools as `Client.list_tools` does, but those that the manager hands on."""
         listed = await self.list_all_tools(**options)
-        raws = [tool.raw for tool in listed]
-        kept = await in_slices(self._server.handed_on(raws))
-        return listed if kept is raws else [Tool(raw) for raw in kept]
+        return [Tool(raw) for raw in self._server.handed_on([tool.raw for tool in listed])]
 
     async def list_all_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
         """Return the tools as the server lists them."""

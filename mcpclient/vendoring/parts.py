@@ -30,7 +30,7 @@ PARTS: dict[str, Part] = {
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
             *("net.proxies", "net.process.programs", "net.tls", "net.http_dates"),
             *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
-            *("protocol.header_parameters", "recording.redaction", "hints.remote"),
+            *("protocol.header_parameters", "recording.redaction"),
         ),
     ),
     "websocket": Part(
@@ -96,7 +96,7 @@ PARTS: dict[str, Part] = {
     "inspector": Part("the inspector in a browser", ("inspector.", "protocol.faults.")),
     "cli": Part(
         "the command line",
-        ("cli.", "sessions.", "adapters.limits", "hints.shell"),
+        ("cli.", "sessions.", "adapters.limits"),
     ),
     "bridge": Part(
         "a stdio server in front of another server",

@@ -9,6 +9,7 @@ from mcpclient.adapters.agent_tools import SearchRule
 from mcpclient.adapters.definitions import ToolDefinitions
 from mcpclient.errors import UsageError
 from tests.adapters.shapes import tool
+from tests.support.tables import each_row
 
 
 def tools(count: int) -> ToolDefinitions:
@@ -24,7 +25,7 @@ def decided(rule: SearchRule, count: int) -> bool:
             return bool(end.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("search", "context", "count", "applies"),
     [
         (False, 100, 50, False),

@@ -15,6 +15,7 @@ from mcpclient.adapters.definitions import (
     read_calls,
 )
 from mcpclient.protocol.types import Tool
+from tests.support.tables import each_row
 
 SEARCH = Tool({"name": "web.search"})
 KNOWN = ToolDefinitions((), (), {"web_search": Binding(SEARCH, {"a_b": "a b"})})
@@ -25,7 +26,7 @@ def read(name: object, arguments: object, tools: Any = KNOWN) -> ToolCall:
     return call
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "problem"),
     [
         ("{", "The arguments are not valid JSON: Expecting property name"),

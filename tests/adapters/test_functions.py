@@ -18,6 +18,7 @@ from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.errors import UsageError
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.types import CallToolResult, TextContent
+from tests.support.tables import each_row
 
 STRING = {"type": "string"}
 
@@ -67,7 +68,7 @@ def takes(kind: Any) -> Callable[..., Any]:
     return function
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "schema"),
     [
         (str, STRING),
@@ -200,7 +201,7 @@ class Sized:
         return {"size": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text", "structured"),
     [
         ("a", "a", None),

@@ -11,6 +11,7 @@ from mcpclient.adapters.limits import Limits, MediaRules, limited
 from mcpclient.adapters.parts import prepared
 from mcpclient.errors import UsageError
 from mcpclient.protocol.types import CallToolResult
+from tests.support.tables import each_row
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), ValueError("a mistake of the caller's")])
@@ -26,7 +27,7 @@ def test_a_place_that_fails(error: Exception, caplog: pytest.LogCaptureFixture) 
     assert caplog.messages == [f"the whole text could not be kept: {type(error).__name__}"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given_limits",
     [
         {"max_chars": -1},

@@ -11,6 +11,7 @@ from mcpclient.adapters.parts import Prepared, parts_of, prepared
 from mcpclient.errors import UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PNG, encoded
+from tests.support.tables import each_row
 
 RULES = MediaRules({"image/png": "png", "audio/wav": "wav"}, {"image": 4_000_000})
 LIMITS = Limits()
@@ -21,7 +22,7 @@ def texts(name: str) -> list[str]:
     return [part if isinstance(part, str) else f"<{part.media_type}>" for part in parts]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "expected"),
     [
         ("text", ["one\ntwo"]),
@@ -71,7 +72,7 @@ def structured(value: Any, *texts: str) -> Prepared:
     return prepared(result, LIMITS, RULES)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "said"),
     [
         ({"n": 1}, ['{ "n": 1 }']),

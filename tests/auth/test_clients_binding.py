@@ -20,6 +20,7 @@ from mcpclient.auth.options import (
 )
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import AuthError, RegistrationRequired, UsageError
+from tests.support.tables import each_row
 
 from .world import AuthorizationServerFake, ResourceServerFake, World, call_server, json_response
 
@@ -68,7 +69,7 @@ class Two:
         self.world.run(Authorization(self.servers[number].url, options).log_out())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "make",
     [
         lambda **more: ClientCredentials(client_id="c", client_secret="s", **more),

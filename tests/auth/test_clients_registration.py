@@ -9,6 +9,7 @@ from mcpclient.auth.clients import (
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import OAuth
 from mcpclient.errors import RegistrationRequired
+from tests.support.tables import each_row
 
 from .world import REDIRECT, AuthorizationServerFake, World, grant_request, json_response
 
@@ -62,7 +63,7 @@ def test_the_kind_of_application(redirect: str, application_type: str) -> None:
     assert fake.registrations[0]["application_type"] == application_type
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "method", "secret"),
     [
         ({}, "none", None),

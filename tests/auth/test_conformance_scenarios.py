@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
+from tests.support.tables import each_row
 
 from .world import Scene
 
@@ -19,7 +19,7 @@ UNNAMED: Any = {"names_metadata": False}
 OLD: Any = {**UNNAMED, "metadata_url": ""}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("issuer", "server", "asked", "posted"),
     [
         ({}, {}, [f"{PRM}/mcp", SERVER_METADATA], AUTH),

@@ -9,6 +9,7 @@ from mcpclient.auth.discovery import (
 )
 from mcpclient.auth.options import Endpoints, OAuth
 from mcpclient.errors import AuthError
+from tests.support.tables import each_row
 
 from .world import AuthorizationServerFake, ResourceServerFake, World, json_response
 
@@ -32,7 +33,7 @@ def scene(**server: object) -> tuple[World, AuthorizationServerFake]:
     return world, issuer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("resource", "place", "speaks"),
     [
         ("https://h.example/b/mcp", "/b/mcp", True),

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.auth.effects import (
     Ask,
     Authorize,
@@ -17,6 +15,7 @@ from mcpclient.auth.effects import (
     Wait,
 )
 from mcpclient.auth.url_guard import UrlPolicy
+from tests.support.tables import each_row
 
 SECRET = "s3cret-value"
 
@@ -34,7 +33,7 @@ def empty() -> Flow[None]:
     yield from Wait(0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("effect", "shown"),
     [
         (fetch_effect(SECRET.encode()), "Fetch(POST https://h.example/p)"),

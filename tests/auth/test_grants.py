@@ -10,6 +10,7 @@ from mcpclient.auth.grants import Grant, GrantRequest, GrantTerms, refresh, revo
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.auth.url_guard import UrlPolicy
 from mcpclient.errors import AuthError, TokenRequestFailed
+from tests.support.tables import each_row
 
 from .world import TOKEN, World, decode_jwt, form_of, grant_request, json_response
 
@@ -70,7 +71,7 @@ def test_tokens_are_bound_or_not_as_asked() -> None:
         obtain(world)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "field",
     [
         *("assertion", "client_assertion", "client_secret", "code", "code_verifier"),
@@ -113,7 +114,7 @@ def test_no_error_of_a_revocation_repeats_the_token() -> None:
     assert caught.value.description == "no …"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "damage",
     [
         {"client": None},

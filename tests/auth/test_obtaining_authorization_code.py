@@ -21,6 +21,7 @@ from mcpclient.errors import (
     AuthorizationRequired,
     UsageError,
 )
+from tests.support.tables import each_row
 
 from .world import (
     SERVER,
@@ -146,7 +147,7 @@ def test_a_pasted_callback_is_read(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *("", "just-a-code", "http://127.0.0.1/cb", "http://127.0.0.1/cb?state=s"),

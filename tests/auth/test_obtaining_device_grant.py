@@ -14,6 +14,7 @@ from mcpclient.errors import (
     ConnectionLost,
     SsrfError,
 )
+from tests.support.tables import each_row
 
 from .world import TOKEN, World, form_of, grant_request, json_response
 
@@ -130,7 +131,7 @@ def test_an_address_is_guarded(field: str) -> None:
         run(scene(None, **{field: "http://192.168.0.1/"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [
         {"device_code": None},

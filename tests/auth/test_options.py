@@ -16,6 +16,7 @@ from mcpclient.auth.options import (
 )
 from mcpclient.auth.signing import Es256Key
 from mcpclient.errors import UsageError
+from tests.support.tables import each_row
 
 KEY = Es256Key.from_random(b"o" * 48)
 TRUSTED: Any = {"trust_first_issuer": True}
@@ -25,7 +26,7 @@ PROVIDER = IdentityProvider(
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("make", "problem"),
     [
         (lambda: OAuth(**TRUSTED, client_secret="s"), "need a client_id"),
@@ -50,7 +51,7 @@ def test_options_that_cannot_work_are_refused_at_once(
         make()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "options",
     [
         OAuth(trust_first_issuer=True, client_id="i", client_secret="hidden", signer=KEY),

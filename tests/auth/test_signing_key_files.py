@@ -6,6 +6,7 @@ import pytest
 
 from mcpclient.auth.signing import read_private_pem
 from mcpclient.errors import UsageError
+from tests.support.tables import each_row
 
 from .test_signing_p256 import PRIVATE, PUBLIC
 
@@ -27,7 +28,7 @@ def pem(der: bytes, label: str = "PRIVATE KEY") -> str:
     return f"-----BEGIN {label}-----\n{text}-----END {label}-----\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         pem(PKCS8),
@@ -56,7 +57,7 @@ def flipped(der: bytes, secret: bytes = SECRET) -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *(pem(der) for der in flipped(PKCS8)),
@@ -83,7 +84,7 @@ OTHER_CURVE = bytes.fromhex("301006072a8648ce3d020106052b81040022")
 RSA = bytes.fromhex("300d06092a864886f70d0101010500")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

@@ -5,6 +5,7 @@ import pytest
 from mcpclient.auth.effects import Response
 from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
 from mcpclient.errors import AuthError, TokenRequestFailed
+from tests.support.tables import each_row
 
 from .world import json_response
 
@@ -19,7 +20,7 @@ def form(text: str, content_type: str = "application/x-www-form-urlencoded") -> 
     return Response(200, [("Content-Type", content_type)], text.encode())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "response",
     [
         Response(200, [("Content-Type", "text/html")], b"access_token=t"),

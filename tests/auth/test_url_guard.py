@@ -10,6 +10,7 @@ from mcpclient.auth.url_guard import (
     without_query,
 )
 from mcpclient.errors import SsrfError
+from tests.support.tables import each_row
 
 ISSUER = "https://auth.example"
 STRICT = UrlPolicy()
@@ -22,7 +23,7 @@ def reason_for(url: str, policy: UrlPolicy = STRICT, issuer: str | None = None) 
     return caught.value.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "reason"),
     [
         ("http://auth.example/", "only https"),

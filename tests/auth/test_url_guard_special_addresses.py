@@ -2,12 +2,11 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 
-import pytest
-
 from mcpclient.auth.url_guard import forbidden_reason
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "reason"),
     [
         ("0.0.0.0", "unspecified"),

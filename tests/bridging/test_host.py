@@ -8,7 +8,7 @@ import os
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from mcpclient import Client, ConnectionLost
@@ -16,6 +16,7 @@ from mcpclient.bridging.bridge import Bridge
 from mcpclient.client.connection.limits import RequestOptions
 from tests.bridging.sides import HostSide, ServerSide, bridged, modern
 from tests.support.mcp_server import McpServer
+from tests.support.properties import examples
 from tests.support.virtual_time import run
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
@@ -306,11 +307,7 @@ LINES = st.builds(as_line, MESSAGES, st.integers(1, 60) | st.just(10**6))
 
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 @pytest.mark.parametrize("is_modern", [False, True])
-@settings(
-    max_examples=75,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@examples(75, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     steps=st.lists(st.tuples(st.sampled_from("hhs"), LINES), max_size=12), dies=st.integers(0, 20)
 )

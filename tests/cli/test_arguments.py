@@ -24,6 +24,7 @@ from mcpclient.cli.arguments import (
 )
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_objects, json_values, texts
+from tests.support.tables import each_row
 from tests.tools.fuzz.targets import arguments
 
 # Arguments as they are typed
@@ -49,7 +50,7 @@ def test_values_from_files(tmp_path: Path) -> None:
     assert parse_text_arguments([f"a=@{file}"]) == {"a": "5"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "reason"),
     [
         (["hello"], "not an argument: 'hello'"),
@@ -104,7 +105,7 @@ def tool(*required: str, **properties: Any) -> Tool:
     return Tool({"name": "t", "inputSchema": schema})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "value"),
     [
         ({"type": "string"}, "5", "5"),
@@ -137,7 +138,7 @@ def test_a_value_gets_the_type_of_the_schema(schema: Any, text: str, value: Any)
     assert type(found["a"]) is type(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "reason"),
     [
         (["count=x"], "argument 'count' is of type integer, not 'x'"),

@@ -180,6 +180,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="needs /proc of Linux")
 @pytest.mark.parametrize("is_result", [True, False])
 def test_a_large_message_takes_three_times_its_size(is_result: bool) -> None:

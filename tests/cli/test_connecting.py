@@ -19,6 +19,7 @@ from mcpclient.cli.parsing import parser_of
 from mcpclient.cli.screen import Screen
 from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import HeadersHelper
+from tests.support.tables import each_row
 
 URL = "https://a.example/mcp"
 
@@ -103,7 +104,7 @@ def test_the_user_of_the_system() -> None:
         made(Server(["server"]), "--negotiate")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("server", "words", "auth"),
     [
         (Server(["server"]), (), None),

@@ -41,6 +41,7 @@ from tests.cli.odd_servers import (
     served,
 )
 from tests.net.certificates import Authority
+from tests.support.tables import each_row
 
 Capture = pytest.CaptureFixture[str]
 
@@ -328,7 +329,7 @@ CHECK_OF: dict[str, list[McpError]] = {
 }
 
 
-@pytest.mark.parametrize("check", CHECK_OF)
+@each_row("check", CHECK_OF)
 def test_each_kind_of_error_belongs_to_a_check(check: str) -> None:
     """F-SHOW-15: doctor names the step that failed."""
     assert {f"{error!r}": check_of(error) for error in CHECK_OF[check]} == {

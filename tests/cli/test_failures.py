@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import PurePosixPath
 
-import pytest
-
 from mcpclient import (
     AuthorizationRequired,
     CallTimeout,
@@ -24,11 +22,12 @@ from mcpclient import (
     UsageError,
 )
 from mcpclient.cli.running import error_as_json, error_text, exit_code
+from tests.support.tables import each_row
 
 # Errors
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "code"),
     [
         (UsageError("no"), 2),

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from mcpclient.cli.asking import Field
+from tests.support.tables import each_row
 
 ENUM = {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"]}
 ONE_OF = {"type": "string", "oneOf": [{"const": "r", "title": "Red"}, {"const": "g"}]}
 SEVERAL = {"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}, {"const": "b"}]}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "value"),
     [
         ({"type": "string"}, " hi ", "hi"),
@@ -37,7 +38,7 @@ def test_what_is_typed_becomes_a_value(schema: dict[str, Any], text: str, value:
     assert Field("f", schema).value(text) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "text", "reason"),
     [
         ({"type": "string"}, "", "it is needed"),

@@ -17,6 +17,7 @@ from tests.support.prose import (
     sessions_of,
 )
 from tests.support.subprocesses import TOP
+from tests.support.tables import each_row
 from tests.tools import guide_files
 
 BLOCKS = {name: blocks_of(chapter(name)) for name in CHAPTERS}
@@ -24,14 +25,14 @@ PROGRAMS = [(name, *each) for name, blocks in BLOCKS.items() for each in program
 SESSIONS = [(name, *each) for name, blocks in BLOCKS.items() for each in sessions_of(blocks)]
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@each_row("name", CHAPTERS)
 def test_a_chapter_has_a_heading_and_says_how_its_code_is_tested(name: str) -> None:
     assert chapter(name).startswith("# ")
     marks = {"runs", "prints", "compiles", "fragment", "loop", "recipe", "foreign", "steps"}
     assert not [block for block in BLOCKS[name] if block.kind != "sh" and block.mark not in marks]
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@each_row("name", CHAPTERS)
 def test_code_fits_a_terminal_of_80_columns(name: str) -> None:
     """F-SHOW-22: `help` shows it as it is, and fits the rest to the terminal."""
     fenced = [line for block in BLOCKS[name] for line in block.text.splitlines()]
@@ -39,12 +40,14 @@ def test_code_fits_a_terminal_of_80_columns(name: str) -> None:
     assert [line for line in (*fenced, *indented) if len(line) > 80] == []
 
 
-@pytest.mark.parametrize(("name", "program", "output"), PROGRAMS, ids=lambda value: value[:20])
+@pytest.mark.slow
+@each_row(("name", "program", "output"), PROGRAMS, ids=lambda value: value[:20])
 def test_a_program_prints_what_the_guide_says(name: str, program: str, output: str) -> None:
     """F-SHOW-11"""
     assert run([sys.executable, "-W", "error", "-c", program]) == output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "words", "output"), SESSIONS, ids=range(len(SESSIONS)))
 def test_a_command_prints_what_the_guide_says(name: str, words: list[str], output: str) -> None:
     """F-SHOW-11"""
@@ -68,7 +71,7 @@ def test_the_first_page_works_step_by_step(nothing_configured: Path) -> None:
 LINK = re.compile(r"\[[^]]+\]\((?!https?:)([^)#]+)\)")
 
 
-@pytest.mark.parametrize("name", [*CHAPTERS, "README"])
+@each_row("name", [*CHAPTERS, "README"])
 def test_links_lead_to_chapters(name: str) -> None:
     """F-SHOW-11: each chapter has some, and the contents have all."""
     folder = Path(guide_files.FOLDER)

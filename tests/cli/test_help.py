@@ -11,6 +11,7 @@ from mcpclient.cli.command import Answer, LocalCommand
 from mcpclient.cli.commands import command_named
 from mcpclient.cli.help import CHAPTERS, chapter, laid_out
 from mcpclient.cli.screen import Screen
+from tests.support.tables import each_row
 
 # help
 
@@ -24,7 +25,7 @@ def shown(*words: str, out: io.StringIO | None = None) -> str:
     return answer.text
 
 
-@pytest.mark.parametrize("name", CHAPTERS)
+@each_row("name", CHAPTERS)
 def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
     """F-SHOW-11"""
     text = shown(name)

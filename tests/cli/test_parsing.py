@@ -11,6 +11,7 @@ import pytest
 from mcpclient.cli.main import main
 from mcpclient.cli.parsing import find_server, split_after_file
 from tests.cli.shell.in_shell import in_shell
+from tests.support.tables import each_row
 
 # The words of a command
 
@@ -24,7 +25,7 @@ def given(*words: str, command: list[str] | None = None) -> argparse.Namespace:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "outer", "inner"),
     [
         ("f call x", "f", "call x"),
@@ -42,7 +43,7 @@ def test_a_command_may_stand_after_a_file(words: str, outer: str, inner: str) ->
     assert split_after_file(words.split()) == (outer.split(), inner.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "server",
     ["HTTP://host/mcp", "tcp://host:1", "unix:///run/x", "server.py", "./server", "a/b.JS"],
 )

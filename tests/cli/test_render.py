@@ -36,6 +36,7 @@ from mcpclient.cli.render import (
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 # Text and tables
 
@@ -207,7 +208,7 @@ def of(value: Any) -> CallToolResult:
 SLACK = "https://acme.slack.com/archives/C0123456789/p1700000000000100"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "shown"),
     [
         ({"messages": "one\ntwo\x1b[2J"}, "one\ntwo\\x1b[2J"),

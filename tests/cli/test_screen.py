@@ -20,6 +20,7 @@ from mcpclient.cli.screen import LogLines, Screen, ScreenTerminal, StatusLine
 from mcpclient.errors import UsageError
 from tests.cli.in_process import Terminal
 from tests.support import virtual_time
+from tests.support.tables import each_row
 
 # Streams that are closed, full, missing, or no terminal
 
@@ -186,7 +187,7 @@ EMPTY, FULL = "." * 24, "#" * 24
 NAN, INFINITY, HUGE = float("nan"), float("inf"), 10**400
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("progress", "total", "shown"),
     [
         (3, 6, "[############............] 3/6"),

@@ -110,6 +110,7 @@ def test_a_server_keeps_its_state_between_two_commands(commands: Commands) -> No
     assert "there is no session @it" in errors
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="arguments are read from /proc")
 def test_a_secret_of_open_is_no_argument_of_the_session(commands: Commands) -> None:
     """F-SHOW-12: other users may see the arguments of a process; the server gets only its own."""
@@ -140,6 +141,7 @@ SAME = [
 ]
 
 
+@pytest.mark.slow
 def test_a_command_is_the_same_with_a_session(commands: Commands) -> None:
     """F-SHOW-12: output, messages and exit codes; only the name of the server is another."""
     commands.said("add", "--scope", "user", "it", "--", sys.executable, SERVER)
@@ -155,6 +157,7 @@ def test_a_command_is_the_same_with_a_session(commands: Commands) -> None:
     check_each(SAME, check)
 
 
+@pytest.mark.slow
 def test_every_command_that_takes_a_server_takes_a_session(commands: Commands) -> None:
     """F-SHOW-12: those that run in the caller's own process, too."""
     commands.open()
@@ -231,6 +234,7 @@ GREETING = """\
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "number"),
     [
@@ -264,6 +268,7 @@ def test_a_command_that_is_terminated_stops_its_server(
     assert process.returncode == 143
 
 
+@pytest.mark.slow
 def test_a_session_that_is_terminated_stops_its_server(commands: Commands) -> None:
     """F-SHOW-12, F-STD-3: as the end of the machine, or of the user's login, does it."""
     pipe, alive = commands.pipe_of_life()
@@ -275,6 +280,7 @@ def test_a_session_that_is_terminated_stops_its_server(commands: Commands) -> No
     assert commands.said("sessions") == "no session is open"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--deaf",)], ids=["", "deaf"])
 def test_a_session_that_is_killed_leaves_no_server(
     commands: Commands, arguments: tuple[str, ...]
@@ -305,6 +311,7 @@ def test_a_session_ends_with_its_server(commands: Commands) -> None:
     assert "the session ended" in commands.said("sessions", "--log", "@it")
 
 
+@pytest.mark.slow
 def test_a_folder_just_short_enough_for_a_socket(commands: Commands) -> None:
     """F-SHOW-12: its session works; in a longer one open says so, in a line."""
     longest = {"linux": 107}.get(sys.platform, 103)
@@ -320,6 +327,7 @@ def test_a_folder_just_short_enough_for_a_socket(commands: Commands) -> None:
             assert commands.said("close", "@it") == "closed @it"
 
 
+@pytest.mark.slow
 def test_open_of_an_open_name_says_so(commands: Commands) -> None:
     """F-SHOW-12: and the session goes on."""
     commands.open()
@@ -343,6 +351,7 @@ def test_a_stale_socket_is_cleaned(commands: Commands) -> None:
     assert sorted(path.name for path in folder.iterdir()) == ["lock"]
 
 
+@pytest.mark.slow
 def test_a_session_of_another_version_says_so(commands: Commands) -> None:
     """F-SHOW-12: it can still be closed."""
     older = commands.start(
@@ -382,6 +391,7 @@ def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
     assert "declined: there is no terminal to ask in" in errors
 
 
+@pytest.mark.slow
 def test_a_caller_listens_to_changes(commands: Commands) -> None:
     """F-SHOW-12: that another's call makes."""
     commands.open()
@@ -391,6 +401,7 @@ def test_a_caller_listens_to_changes(commands: Commands) -> None:
     assert listener.communicate(timeout=_LONGEST)[0] == "tools/list_changed\n"
 
 
+@pytest.mark.slow
 def test_what_the_server_says_on_stderr_is_logged(commands: Commands) -> None:
     """F-SHOW-12: and not shown to whoever calls."""
     commands.open()
@@ -406,6 +417,7 @@ def test_an_idle_session_ends(commands: Commands) -> None:
     os.close(alive)
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
     """F-SHOW-12: with the exit code and the words of any command, and no session is left."""
     code, out, errors = commands.run("open", "it", "--", sys.executable, "-c", "print(1/0)")
@@ -414,6 +426,7 @@ def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
     assert commands.said("sessions") == "no session is open"
 
 
+@pytest.mark.slow
 def test_all_configured_servers_are_opened(commands: Commands) -> None:
     """F-SHOW-12: one session each."""
     servers: dict[str, object] = {
@@ -434,6 +447,7 @@ def test_all_configured_servers_are_opened(commands: Commands) -> None:
     assert commands.said("close", "--all") == "closed @one\nclosed @two"
 
 
+@pytest.mark.slow
 def test_a_session_writes_the_calls_of_all_its_callers(commands: Commands) -> None:
     """F-AUDIT-1, F-SHOW-12: whatever the callers say; a call that was refused nowhere is sent."""
     commands.open(options=("--audit", "calls.jsonl"))

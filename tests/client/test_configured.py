@@ -17,6 +17,7 @@ from mcpclient.errors import UsageError
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.fleet import configured_servers
 from mcpclient.transports.stdio import StdioTransport
+from tests.support.tables import each_row
 
 
 def route(config: Any, **given: Any) -> Route:
@@ -43,7 +44,7 @@ def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given == [{"X": "file"}, {"X": "caller"}]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("config", "complaint"),
     [
         ({}, "needs a command or a url"),

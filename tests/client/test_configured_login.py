@@ -10,6 +10,7 @@ from mcpclient.auth.options import BearerToken, EnterpriseManaged, IdentityProvi
 from mcpclient.client.configured import authentication_of
 from mcpclient.entries.entry import EntryError
 from mcpclient.net.network_options import Negotiate
+from tests.support.tables import each_row
 
 PROVIDER = IdentityProvider("https://idp/token", "me", "assertion")
 
@@ -47,7 +48,7 @@ READ: dict[str, tuple[Any, OAuth | BearerToken | Negotiate]] = {
 }
 
 
-@pytest.mark.parametrize(("given", "expected"), READ.values(), ids=READ)
+@each_row(("given", "expected"), READ.values(), ids=READ)
 def test_what_is_read(given: Any, expected: OAuth | BearerToken) -> None:
     """F-MANY-15: auth, oauth"""
     assert read(given) == expected
@@ -84,7 +85,7 @@ def test_one_identity_provider_is_shared_by_those_who_opt_in() -> None:
             read(wrong, PROVIDER)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {"clientSecret": "SECRET"},

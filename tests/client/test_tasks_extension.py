@@ -19,6 +19,7 @@ from tests.client.task_servers import (
     task,
     wait_for_it,
 )
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -63,7 +64,7 @@ def test_input_is_given_through_the_handlers_once() -> None:
     assert update["inputResponses"] == {"name": ADA}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("state", "error", "match"),
     [
         (task("failed", error={"code": -5, "message": "no", "data": 1}), PeerError, "no"),

@@ -18,6 +18,7 @@ from mcpclient.client.typed_results import typed_result
 from mcpclient.errors import ResultMismatch, ToolError, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.support.strategies import hostile_json, json_values
+from tests.support.tables import each_row
 
 UTC = datetime.timezone.utc
 
@@ -89,7 +90,7 @@ class Unfillable(Generic[N]):
     pass
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "wanted", "filled"),
     [
         ({"name": "a", "price": 1}, Item, Item("a", 1.0)),
@@ -148,7 +149,7 @@ def test_what_fits(value: object, wanted: Any, filled: object) -> None:
     assert type(result) is type(filled)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "wanted", "problem"),
     [
         ("x", int, "the result: expected an integer, got 'x'"),

@@ -15,6 +15,7 @@ from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import Entry, EntryError, read_entry
 from mcpclient.entries.variables import Inputs, Variables
 from tests.config.test_sheet import URL, sheet
+from tests.support.tables import each_row
 
 COMMAND = {"command": "npx", "args": ["-y", "a package"]}
 
@@ -136,7 +137,7 @@ def test_files_that_are_too_large_together(folder: Path, monkeypatch: pytest.Mon
         found_in({"command": "./run", "args": ["hook.js", "server.py"]}, folder)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "words"),
     [
         ({"command": "sh", "args": ["-c", "./x?y; ./[ab] *.sh"]}, ["./x?y;", "./[ab]", "*.sh"]),

@@ -6,12 +6,11 @@ import dataclasses
 import json
 from typing import Any
 
-import pytest
-
 from mcpclient.config.sheet import Sheet, sheet_of
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import Entry, read_entry
 from mcpclient.entries.variables import Inputs
+from tests.support.tables import each_row
 
 COMMAND = {"command": "npx", "args": ["-y", "a server"]}
 URL = {"url": "https://x.example/mcp"}
@@ -71,7 +70,7 @@ def test_the_table_has_every_field_of_an_entry() -> None:
     assert FIELDS.keys() - named == {field.name for field in dataclasses.fields(Entry)}
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@each_row("name", FIELDS)
 def test_every_field_is_shown(name: str) -> None:
     """F-SAFE-2: with its value, and with the place a secret comes from instead of the secret."""
     raw, shown = FIELDS[name]
@@ -122,7 +121,7 @@ USES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("entry", USES, ids=str)
+@each_row("entry", USES, ids=str)
 def test_the_default_of_a_secret_input_that_decides_what_runs_is_shown(
     entry: dict[str, Any],
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient.entries.applications import find_servers, kind_of, project_of
 from mcpclient.gate.load import load_config
+from tests.support.tables import each_row
 
 KINDS = {
     "/p/.mcp.json": ("claude-code", "mcpServers"),
@@ -32,7 +33,6 @@ KINDS = {
     "/p/crush.json": ("crush", "mcp"),
     "/p/.crush.json": ("crush", "mcp"),
     "/h/.config/goose/config.yaml": ("goose", "extensions"),
-    "/p/librechat.yaml": ("librechat", "mcpServers"),
     r"C:\Users\u\AppData\Roaming\Block\goose\config\config.yaml": ("goose", "extensions"),
     "/p/servers.json": ("mcpclient", "mcpServers"),
     "notmcp_config.json": ("mcpclient", "mcpServers"),
@@ -40,7 +40,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize(("path", "expected"), KINDS.items())
+@each_row(("path", "expected"), KINDS.items())
 def test_a_file_is_known_by_its_name(path: str, expected: tuple[str, str]) -> None:
     """F-MANY-7"""
     kind = kind_of(path)
@@ -56,19 +56,13 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
     "nested": ("/p/x.json", {"mcp": {"servers": ENTRY}}, "mcp.servers", "vscode"),
     "OpenCode": ("/p/x.json", {"mcp": ENTRY}, "mcp", "opencode"),
     "the map itself": ("/p/.agents/mcp.json", {"$schema": "s", **ENTRY}, "", "opencode"),
-    "OpenCode 2": ("/p/opencode.json", {"mcp": {"servers": ENTRY}}, "mcp.servers", "opencode"),
-    "OpenCode 2, none": ("/p/opencode.json", {"mcp": {"servers": {}}}, "mcp.servers", "opencode"),
-    "OpenCode, one of that name": (
-        *("/p/opencode.json", {"mcp": {"servers": {"type": "local", "command": ["x"]}}}),
-        *("mcp", "opencode"),
-    ),
     "a bare map": ("/p/x.json", ENTRY, "", "mcpclient"),
     "empty": ("/p/.mcp.json", {"mcpServers": {}}, "mcpServers", "claude-code"),
     "no object": ("/p/.mcp.json", {"mcpServers": 3}, "mcpServers", "claude-code"),
 }
 
 
-@pytest.mark.parametrize(("path", "document", "key", "application"), FOUND.values(), ids=FOUND)
+@each_row(("path", "document", "key", "application"), FOUND.values(), ids=FOUND)
 def test_where_servers_stand(path: str, document: Any, key: str, application: str) -> None:
     """F-MANY-7: foreign shapes are read, by the rules of their own application."""
     found = find_servers(document, kind_of(path))
@@ -76,7 +70,7 @@ def test_where_servers_stand(path: str, document: Any, key: str, application: st
     assert (".".join(found.key), found.application.name) == (key, application)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "document"),
     [
         ("/p/.mcp.json", {}),
@@ -118,12 +112,6 @@ SHAPES = {
     "Augment in an editor, as a list": (
         "settings.json",
         '{"augment.advanced": {"mcpServers": [{"name": "a", "command": "x"}]}, "editor": 1}',
-    ),
-    "LibreChat, which counts in milliseconds": (
-        "librechat.yaml",
-        "interface:\n  mcpServers:\n    use: true\nmcpServers:\n  a:\n    command: x\n"
-        "    timeout: 60000\n    initTimeout: 60000\n    chatMenu: false\n    startup: false\n"
-        "    serverInstructions: true\n    iconPath: a.svg\n    requiresOAuth: false\n",
     ),
     "Goose, which writes null for what is not used": (
         "goose/config.yaml",

@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import Entry, EntryError, read_entry
+from tests.support.tables import each_row
 
 
 def read(raw: Any, application: str = "mcpclient") -> tuple[Entry, list[str]]:
@@ -34,7 +35,7 @@ URLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
 }
 
 
-@pytest.mark.parametrize(("application", "raw", "transport"), URLS.values(), ids=URLS)
+@each_row(("application", "raw", "transport"), URLS.values(), ids=URLS)
 def test_a_url(application: str, raw: dict[str, Any], transport: str | None) -> None:
     entry, told = read({"url": "https://x/mcp", **raw}, application)
     assert (entry.url, entry.transport, told) == ("https://x/mcp", transport, [])
@@ -114,14 +115,6 @@ def test_a_timeout_of_opencode_is_about_starting() -> None:
     assert (entry.timeout, entry.connect_timeout) == (None, 5.0)
 
 
-def test_opencode_2_has_a_limit_for_starting_and_one_for_calls() -> None:
-    limits = {"startup": 5000, "request": 60000}
-    entry, problems = read({"type": "local", "command": ["x"], "timeout": limits}, "opencode")
-    assert (entry.connect_timeout, entry.timeout, problems) == (5.0, 60.0, [])
-    entry, _ = read({"command": ["x"], "timeout": {"request": 60000}}, "opencode")
-    assert (entry.connect_timeout, entry.timeout) == (None, 60.0)
-
-
 def test_a_whole_line_is_split_and_told() -> None:
     """F-MANY-7: argv is a list; a line with spaces is a guess, so there is a warning."""
     entry, told = read({"command": 'npx -y "a b"', "args": ["c"]})
@@ -171,7 +164,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("raw", "application", "reason"), REFUSED.values(), ids=REFUSED)
+@each_row(("raw", "application", "reason"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(raw: Any, application: str, reason: str) -> None:
     """F-MANY-7: never a half-read server."""
     with pytest.raises(EntryError) as caught:

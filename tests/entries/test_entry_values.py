@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import READERS, EntryReader
+from tests.support.tables import each_row
 
 
 def read(kind: str, given: Any, application: str = "mcpclient") -> tuple[Any, list[str]]:
@@ -42,7 +41,7 @@ READ = [
 ]
 
 
-@pytest.mark.parametrize(("kind", "given", "expected", "told"), READ)
+@each_row(("kind", "given", "expected", "told"), READ)
 def test_what_is_read(kind: str, given: Any, expected: Any, told: list[str]) -> None:
     """F-MANY-15"""
     assert read(kind, given) == (expected, told)

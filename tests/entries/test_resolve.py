@@ -18,6 +18,7 @@ from mcpclient.entries.entry import EntryError, read_entry
 from mcpclient.entries.resolve import HeadersHelper, resolve, written_target
 from mcpclient.entries.variables import Inputs, Variables
 from mcpclient.errors import ConnectFailed
+from tests.support.tables import each_row
 
 ENVIRON = {
     "A": "value",
@@ -123,7 +124,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("raw", "reason"), REFUSED)
+@each_row(("raw", "reason"), REFUSED)
 def test_what_cannot_be_reached(raw: dict[str, Any], reason: str) -> None:
     """F-MANY-8: no other host, and no other program, for want of a value; none is shown."""
     with pytest.raises(EntryError) as caught:

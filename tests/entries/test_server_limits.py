@@ -10,9 +10,10 @@ import pytest
 
 from mcpclient import ServerLimits, load_config
 from mcpclient.errors import UsageError
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({"at_once": 0}, "at_once must be a whole number of at least 1, not 0"),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from mcpclient.entries.urls import canonical_url
 from mcpclient.errors import UsageError
 from mcpclient.framing.uri import parse_url
+from tests.support.tables import each_row
 
 SAME = {
     "case": ("HTTPS://Example.COM/Path", "https://example.com/Path"),
@@ -38,7 +39,7 @@ SAME = {
 }
 
 
-@pytest.mark.parametrize(("written", "canonical"), SAME.values(), ids=SAME)
+@each_row(("written", "canonical"), SAME.values(), ids=SAME)
 def test_the_one_spelling(written: str, canonical: str) -> None:
     """F-MANY-9"""
     found = canonical_url(written)
@@ -56,7 +57,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("written", REFUSED)
+@each_row("written", REFUSED)
 def test_what_parsers_disagree_on_is_refused(written: str) -> None:
     """F-MANY-9: backslashes, white space, control characters, disguised hosts."""
     with pytest.raises(UsageError):

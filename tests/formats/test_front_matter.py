@@ -11,6 +11,7 @@ from mcpclient.formats.front_matter import (
     parse_front_matter,
     same_content,
 )
+from tests.support.tables import each_row
 
 EVERYTHING = """\
 # A comment before.
@@ -96,7 +97,7 @@ def test_everything_that_is_read(line_end: str) -> None:
     assert parse_front_matter(EVERYTHING.replace("\n", line_end)) == PARSED
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("a: |\n", ""),
@@ -116,7 +117,7 @@ def test_single_values(text: str, value: object) -> None:
     assert parse_front_matter(text)["a"] == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason"),
     [
         ("just text", "not a mapping"),
@@ -150,7 +151,7 @@ def test_what_is_refused(text: str, reason: str) -> None:
         parse_front_matter(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     ["b: &s3cret x", "b: %s3cret", "b: 'x' s3cret", 'b: "s3cret', "b: [s3cret", "b: [@s3cret]"],
 )
@@ -161,7 +162,7 @@ def test_a_value_that_is_refused(line: str) -> None:
     assert "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("parsed", "claimed", "is_same"),
     [
         ({"a": [1, "x"]}, {"a": [1.0, "x"]}, True),

@@ -11,9 +11,10 @@ from mcpclient.formats.front_matter import (
     FlowReader,
     FrontMatterError,
 )
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value"),
     [
         ("[]", []),
@@ -38,7 +39,7 @@ def test_flow(text: str, value: Any) -> None:
     assert reader.position == len(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reason"),
     [
         ("[1", "not closed"),

@@ -8,6 +8,7 @@ from typing import Callable
 import pytest
 
 from mcpclient.formats.jsonc import JsoncError, parse_jsonc
+from tests.support.tables import each_row
 from tests.tools.work_counter import WorkCounter, growth
 
 # Four times the size is at most so many times the work; quadratic work would be sixteen times.
@@ -36,7 +37,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "line", "reason"), REFUSED.values(), ids=REFUSED)
+@each_row(("text", "line", "reason"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused_is_told_with_its_line(text: str, line: int, reason: str) -> None:
     """F-MANY-7: a problem with a line, whatever stands there."""
     with pytest.raises(JsoncError) as caught:

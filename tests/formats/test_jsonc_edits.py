@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcpclient.formats.jsonc import JsoncError, parse_jsonc, remove_member, set_member
 from tests.support.strategies import clean_texts, json_values
+from tests.support.tables import each_row
 
 TEXT = """{
   // head
@@ -50,7 +51,7 @@ ADDED = {
 }
 
 
-@pytest.mark.parametrize(("text", "expected"), ADDED.items())
+@each_row(("text", "expected"), ADDED.items())
 def test_objects_on_the_way_are_made_in_the_style_of_the_text(text: str, expected: str) -> None:
     assert set_member(text, ["s", "n"], 1) == expected
 

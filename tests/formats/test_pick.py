@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient import UsageError
 from mcpclient.formats.pick import parse_pick
+from tests.support.tables import each_row
 
 ITEMS: list[Any] = [
     {"id": 1, "title": "One", "tags": ["a", "b"], "author": {"name": "Ada"}},
@@ -88,7 +89,7 @@ PAIRS: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("text", "found"), PAIRS)
+@each_row(("text", "found"), PAIRS)
 def test_a_pick_is_what_jq_finds(text: str, found: Any) -> None:
     """F-SHOW-20"""
     if found is None:
@@ -98,7 +99,7 @@ def test_a_pick_is_what_jq_finds(text: str, found: Any) -> None:
         assert list(parse_pick(text)(DOCUMENT)) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("", "column 1: the name of a field is missing"),

@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient.errors import ProtocolViolation, TemplateError, UsageError
 from mcpclient.formats.uri_template import TemplateValue, expand, variable_names
+from tests.support.tables import each_row
 
 # RFC 6570, section 3.2.
 VARIABLES: dict[str, TemplateValue] = {
@@ -109,7 +110,7 @@ RFC_EXAMPLES = {
 }
 
 
-@pytest.mark.parametrize(("template", "uri"), RFC_EXAMPLES.items())
+@each_row(("template", "uri"), RFC_EXAMPLES.items())
 def test_the_examples_of_the_rfc(template: str, uri: str) -> None:
     """F-API-4: all operators, prefixes and explosions."""
     assert expand(template, VARIABLES) == uri
@@ -136,7 +137,7 @@ MALFORMED = {
 }
 
 
-@pytest.mark.parametrize("template", MALFORMED)
+@each_row("template", MALFORMED)
 def test_a_malformed_template_is_the_servers_fault(template: str) -> None:
     """F-API-4: and the error says at which character."""
     for use in (lambda: expand(template, {}), lambda: variable_names(template)):

@@ -9,12 +9,12 @@ import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.framing.browser_url import browser_host, parse_canonical_ipv4
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 # Each URL with its host in Node 20, empty where it is neither http nor https, null where `new URL`
 # throws. Made of odd hosts, ports, separators and users, with characters put in at random.
@@ -32,7 +32,7 @@ def test_what_is_read_alike_has_the_host_that_everybody_sees() -> None:
         assert (urlsplit(url).hostname or "").encode("idna").decode() == host.strip("[]")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://example.com",
@@ -60,7 +60,7 @@ def test_any_text(text: str, start: str) -> None:
     assert host.isascii() and host == host.lower()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "number"),
     [
         *(("127.1", 0x7F000001), ("0x7f.0.0x1", 0x7F000001), ("0177.0.0.01.", 0x7F000001)),

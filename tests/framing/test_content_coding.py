@@ -6,7 +6,6 @@ import gzip
 import tracemalloc
 import zlib
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from mcpclient.framing.content_coding import (
     ContentDecoder,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 from .chunkings import chunkings, cuts, split
 
@@ -54,7 +54,7 @@ GOOD = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in GOOD if name not in ("none", "identity")])
+@each_row("name", [name for name in GOOD if name not in ("none", "identity")])
 def test_a_truncated_body_is_a_fault(name: str) -> None:
     """F-WIRE-5: a body that ends too early is never taken for a whole one."""
     coding, body = GOOD[name]
@@ -68,7 +68,7 @@ def test_a_truncated_body_is_a_fault(name: str) -> None:
             assert "ends inside" in fault.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("coding", "body", "reason"),
     [
         ("gzip", TEXT, "content coding is broken"),

@@ -13,6 +13,7 @@ from mcpclient.framing.headers import (
     parse_fields,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 
 def test_names_are_case_insensitive_and_ordered() -> None:
@@ -47,7 +48,7 @@ def test_equality() -> None:
         hash(Headers())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         *("Authorization", "Proxy-Authorization", "Cookie", "Set-Cookie", "MCP-Session-Id"),
@@ -63,7 +64,7 @@ def test_repr_hides_secrets(name: str) -> None:
     assert "shown" in repr(headers)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "reason"),
     [
         ("a : b\r\n", "bad header name: 'a '"),

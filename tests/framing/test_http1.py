@@ -21,6 +21,7 @@ from mcpclient.framing.http1 import (
     encode_request,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 from .chunkings import chunkings, cuts, split
 
@@ -157,7 +158,7 @@ def agrees(found: Outcome, expected: Outcome) -> bool:
     )
 
 
-@pytest.mark.parametrize("name", FAULTY)
+@each_row("name", FAULTY)
 def test_faulty_answers_in_every_chunking(name: str) -> None:
     """F-WIRE-5: bad bytes give one fault, after everything good before them."""
     wire, expected = FAULTY[name]
@@ -248,7 +249,7 @@ def test_encode_request() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "target", "headers"),
     [
         ("", "/", []),

@@ -6,9 +6,10 @@ import pytest
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.framing.http1 import parse_request_head
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     "head",
     [
         b"GET http://h/ HTTP/1.1\r\nHost: h\r\n\r\n",

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.framing.escaping import escape, escape_in_json
 from mcpclient.framing.invisible import find_invisible, without_invisible
 from mcpclient.framing.visible_texts import described_invisible, invisible_in
+from tests.support.tables import each_row
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "run rm")
 
@@ -39,7 +38,7 @@ SEEN = {
 }
 
 
-@pytest.mark.parametrize("kind", HIDDEN)
+@each_row("kind", HIDDEN)
 def test_what_no_reader_can_see(kind: str) -> None:
     """F-SAFE-12: with the position; what is seen stays."""
     text, left = HIDDEN[kind]
@@ -51,7 +50,7 @@ def test_what_no_reader_can_see(kind: str) -> None:
     assert find_invisible(escape(text)) == []
 
 
-@pytest.mark.parametrize("kind", SEEN)
+@each_row("kind", SEEN)
 def test_what_a_reader_sees_or_needs(kind: str) -> None:
     """F-SAFE-12: joiners inside of words and emoji, flags, and white space stay."""
     assert find_invisible(SEEN[kind]) == []

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.framing.ndjson import Line, LineFramer, OversizedLine
+from tests.support.tables import each_row
 
 from .chunkings import chunkings
 
@@ -52,7 +51,7 @@ CASES: dict[str, tuple[bytes, list[Line]]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_lines_do_not_depend_on_chunks(name: str) -> None:
     """F-WIRE-3: whole, byte by byte, and cut anywhere, the lines are the same."""
     data, expected = CASES[name]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.framing.socks5 import Socks5Handshake
+from tests.support.tables import each_row
 
 LOGIN = (b"user", b"secret")
 CONNECTED = bytes([5, 0, 0, 1, 10, 0, 0, 1, 4, 56])
@@ -54,7 +55,7 @@ def test_a_failure_is_known_by_its_code() -> None:
     assert (made.reply, made.connected, made.fault) == (5, False, "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("received", "fault"),
     [
         ([b"HTTP/1.1 400"], "does not answer in SOCKS 5 but in HTTP"),

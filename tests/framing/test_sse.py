@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,6 +16,7 @@ from mcpclient.framing.sse import (
     ServerSentEvent,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 from .chunkings import chunkings, cuts, split
 
@@ -124,7 +124,7 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_every_case_in_every_chunking(name: str) -> None:
     """F-WIRE-4: the WHATWG algorithm, however the stream is cut."""
     stream, *expected = CASES[name]
@@ -132,7 +132,7 @@ def test_every_case_in_every_chunking(name: str) -> None:
         assert decode(pieces) == tuple(expected), pieces
 
 
-@pytest.mark.parametrize("name", CASES)
+@each_row("name", CASES)
 def test_what_follows_does_not_change_what_was(name: str) -> None:
     """F-WIRE-4: with more of the stream behind it, the same events come first."""
     stream, events, _, _ = CASES[name]
@@ -212,7 +212,7 @@ OVERSIZED: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", OVERSIZED)
+@each_row("name", OVERSIZED)
 def test_oversized_events(name: str) -> None:
     """F-WIRE-4: a large event costs that event, is reported once, and its id is remembered."""
     stream, *expected = OVERSIZED[name]

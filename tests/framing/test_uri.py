@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from mcpclient.errors import UsageError
 from mcpclient.framing.uri import Url, parse_url, resolve_url
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "parsed"),
     [
         ("http://localhost:3000", ("http", "localhost", 3000, "/")),
@@ -51,7 +52,7 @@ def test_userinfo_becomes_basic_credentials(userinfo: str, pair: bytes) -> None:
     assert "@" not in str(url)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "http://user:s3cret@h:port/",
@@ -76,7 +77,7 @@ def test_errors_hold_no_secret(text: str) -> None:
     assert caught.value.__context__ is None or caught.value.__suppress_context__
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reference", "resolved"),
     [
         ("/messages?sessionId=1", "https://h:8443/messages?sessionId=1"),
@@ -94,7 +95,7 @@ def test_resolving(reference: str, resolved: str) -> None:
     assert url.credentials is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("ftp://user:pass@host/path?key=1#x", "'ftp://host/path'"),

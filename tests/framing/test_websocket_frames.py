@@ -10,6 +10,7 @@ from mcpclient.framing.websocket_frames import (
     is_wire_close_code,
     read_head,
 )
+from tests.support.tables import each_row
 
 
 def masked_one_by_one(payload: bytes, key: bytes) -> bytes:
@@ -23,7 +24,7 @@ def test_the_masked_frame_of_the_rfc() -> None:
     assert frame == bytes.fromhex("818537fa213d7f9f4d5158")
 
 
-@pytest.mark.parametrize("length", [1, 2, 3, 4, 5, 200, 32767, 32768, 32769, 65536, 100_003])
+@each_row("length", [1, 2, 3, 4, 5, 200, 32767, 32768, 32769, 65536, 100_003])
 def test_masking_is_what_the_rfc_defines_for_any_length(length: int) -> None:
     """F-WIRE-6: also across the blocks a large payload is masked in."""
     payload = (bytes(range(251)) * (length // 251 + 1))[:length]
@@ -33,7 +34,7 @@ def test_masking_is_what_the_rfc_defines_for_any_length(length: int) -> None:
     assert frame[-length:] == masked_one_by_one(payload, key)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "length"),
     [
         (b"\x81\x00", 0),

@@ -9,6 +9,7 @@ from mcpclient.framing.websocket_frames import (
     MessageCodec,
     parse_extension_answer,
 )
+from tests.support.tables import each_row
 
 
 def inflate(inflater: MessageCodec, payload: bytes) -> bytes:
@@ -19,7 +20,7 @@ def inflate(inflater: MessageCodec, payload: bytes) -> bytes:
 # Negotiation.
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [
         ("permessage-deflate", DeflateParameters()),

@@ -9,6 +9,7 @@ import pytest
 from mcpclient.errors import UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake
+from tests.support.tables import each_row
 
 # The key and the accept key of the RFC's example, section 1.3.
 NONCE = b"the sample nonce"
@@ -44,7 +45,7 @@ def test_the_request_of_the_rfc() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "reason"),
     [
         ({"Upgrade": None}, "'websocket'"),

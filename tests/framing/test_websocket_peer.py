@@ -18,6 +18,7 @@ from mcpclient.framing.websocket import (
     Write,
 )
 from mcpclient.framing.websocket_frames import DeflateParameters
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.needs_websockets
 
@@ -88,7 +89,7 @@ AGREEMENTS: list[tuple[dict[str, Any] | None, DeflateParameters | None]] = [
 ]
 
 
-@pytest.mark.parametrize(("offer", "agreed"), AGREEMENTS)
+@each_row(("offer", "agreed"), AGREEMENTS)
 def test_messages_go_both_ways_under_every_agreement(
     offer: dict[str, Any] | None, agreed: DeflateParameters | None
 ) -> None:

@@ -22,6 +22,7 @@ from tests.client.scripted_server import HANDSHAKE
 from tests.client.task_servers import DONE
 from tests.inspector.scenes import TaskServer, until
 from tests.inspector.showcase import Showcase
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -163,7 +164,7 @@ async def test_results_are_not_kept_for_ever(monkeypatch: pytest.MonkeyPatch) ->
         assert [scene.calls.result(name) is None for name in "123"] == [True, False, False]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "request_",
     [
         {},

@@ -119,6 +119,7 @@ async def test_the_keyboard_is_enough(chromium: Chromium) -> None:
         assert scene.showcase.received[-1]["params"]["arguments"] == {"message": "typed"}
 
 
+@pytest.mark.slow
 async def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
     """F-SHOW-10: the kinds of offers, a form, the wire, a record and back, a question."""
 
@@ -279,6 +280,7 @@ async def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chr
         assert (await read(page, "#list .row")).startswith("★ echo")
 
 
+@pytest.mark.slow
 async def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
     chromium: Chromium,
 ) -> None:
@@ -300,6 +302,7 @@ async def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
         assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
 
 
+@pytest.mark.slow
 async def test_a_row_stays_under_the_pointer_while_the_button_is_down(chromium: Chromium) -> None:
     """F-SHOW-10: a list that follows the wire can be clicked."""
     async with chromium.visit(Scene()) as (page, scene):
@@ -376,6 +379,7 @@ async def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> 
         assert foreign == []
 
 
+@pytest.mark.slow
 async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -> None:
     """F-SHOW-10: objects for strings, names of prototypes, schemas without end, ten megabytes."""
     async with chromium.visit(Scene(Showcase(tools=odd_tools()))) as (page, scene):
@@ -391,6 +395,7 @@ async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chrom
         assert await page.evaluate("({}).type") is None
 
 
+@pytest.mark.slow
 async def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
     """F-SHOW-10"""
 
@@ -414,6 +419,7 @@ async def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
         await page.locator(".outcomes .state").wait_for()
 
 
+@pytest.mark.slow
 async def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
     """F-SHOW-10: 5,000 tools and 20,000 messages, and a page that stays small."""
     tools = [{"name": f"tool_{n:04}", "inputSchema": {"type": "object"}} for n in range(5000)]
@@ -432,6 +438,7 @@ async def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
         assert await page.evaluate("document.querySelectorAll('*').length") < 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280])
 async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> None:
     async with chromium.visit(Scene(), width=width) as (page, _):
@@ -444,6 +451,7 @@ async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) 
             assert not await page.locator("#detail").is_visible()
 
 
+@pytest.mark.slow
 @needs_axe
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (400, "dark"), (1280, "dark"), (400, "light")]
@@ -504,6 +512,7 @@ def as_command(form: str, text: str) -> list[str]:
     return ["sh", "-c", programs + text]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["Python", "command line"])
 async def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> None:
     """F-SHOW-10, F-AUTH-12: as it is, once the variables that stand for secrets are set."""
@@ -520,6 +529,7 @@ async def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) 
         assert 'it\'s "ü"' in answer.replace("\\", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("form", FORMS)
 async def test_what_is_copied_for_a_url_runs(chromium: Chromium, form: str, version: str) -> None:
@@ -590,6 +600,7 @@ async def test_a_login_begins_and_ends_in_the_page_and_leaves_no_secret_in_it(
         await page.get_by_role("link", name="Open the login page").wait_for()
 
 
+@pytest.mark.slow
 async def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) -> None:
     """F-SHOW-10, F-AUTH-12: the end of one takes none of another away."""
     async with chromium.visit(Scene()) as (page, scene):
@@ -611,6 +622,7 @@ async def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chro
         await expect(page.locator(".question")).to_contain_text("asked by two")
 
 
+@pytest.mark.slow
 async def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
     """F-SHOW-10: where the program has no browser, with the address that one ended at."""
     async with logging_in(chromium, lambda *_: TwoStepLogin(MemoryStore())) as (page, _, protected):
@@ -623,6 +635,7 @@ async def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
         await shown(page, "#status", "connected")
 
 
+@pytest.mark.slow
 async def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
     """F-SHOW-10, F-SHOW-16: without any server."""
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b")]
@@ -649,6 +662,7 @@ async def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -
         await shown(page, ".record .tree", "after.jsonl")
 
 
+@pytest.mark.slow
 async def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:
     """F-SHOW-10: attached with allow="look", the page makes no calls."""
     client = Client(Showcase().transport, protocol_version="2025-11-25")

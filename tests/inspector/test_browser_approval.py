@@ -19,6 +19,8 @@ from mcpclient.inspector.servers import ManagerSource, Source
 from tests.inspector.browser import Chromium, shown
 from tests.support.virtual_time import run
 
+pytestmark = pytest.mark.slow
+
 needs_browser = pytest.mark.needs_browser
 
 DEMO = str(Path(__file__).parents[2] / "mcpclient" / "testing" / "demo_server.py")

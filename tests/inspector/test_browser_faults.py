@@ -10,7 +10,7 @@ from playwright.async_api import Page, expect
 from tests.inspector.browser import Chromium, shown
 from tests.inspector.scenes import faulty
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 
 async def call(page: Page, tool: str) -> None:

@@ -13,7 +13,7 @@ from tests.inspector.scenes import Scene
 from tests.inspector.showcase import Showcase
 from tests.inspector.test_browser import choose
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 STRICT = {
     "type": "object",

@@ -22,7 +22,7 @@ from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 DEMO = str(Path(__file__).parents[2] / "mcpclient" / "testing" / "demo_server.py")
 

@@ -16,7 +16,7 @@ from tests.inspector.browser import Chromium, axe_violations, needs_axe, shown
 from tests.inspector.scenes import faulty
 from tests.inspector.test_browser_faults import call
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 
 async def show_timeline(page: Page) -> None:

@@ -27,6 +27,7 @@ from mcpclient.inspector.inspector import source_of
 from mcpclient.inspector.servers import Watch
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 from tests.inspector.recorded import recording
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -87,7 +88,7 @@ def shown(word: Word) -> str:
     return "".join(part if isinstance(part, str) else f"${part['variable']}" for part in word)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "expected"),
     [
         ("npx -y @scope/server-files /tmp ./a ~/b", None),
@@ -119,7 +120,7 @@ def test_a_command_runs_as_it_is_and_has_no_secret(command: str, expected: str |
     assert [shown(word) for word in copied_command(words)] == shlex.split(expected or command)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "expected"),
     [
         ("https://h.example/mcp", "https://h.example/mcp"),
@@ -266,7 +267,7 @@ PROBLEMS: list[tuple[Any, Any, list[tuple[list[Any], str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "expected"), PROBLEMS)
+@each_row(("schema", "value", "expected"), PROBLEMS)
 def test_the_problems_of_a_form(schema: Any, value: Any, expected: Any) -> None:
     """F-SHOW-14: each has its place, and none shows the value."""
     assert [(each["path"], each["text"]) for each in form_problems(schema, value)] == expected

@@ -10,6 +10,7 @@ import pytest
 
 from mcpclient.inspector.journal import Journal
 from mcpclient.recording.transcript import read_transcripts
+from tests.support.tables import each_row
 
 # Records
 
@@ -113,7 +114,7 @@ def test_an_answer_knows_its_request() -> None:
     assert (again.label, again.partner) == ("answer", None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "expected"),
     [
         ({"message": {"method": "n/x", "params": {"data": "d"}}}, "server notification: n/x | d"),
@@ -199,7 +200,7 @@ def test_who_attaches_later_has_not_seen_all_requests() -> None:
     assert faults(row(answer(1, tools=[]), journal, 4)) == "its id 1 was answered before"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("record", "fault"),
     [
         ({"text": "Listening"}, "a line on stdout is not JSON-RPC"),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.jsonrpc.response_id import find_response_id
+from tests.support.tables import each_row
 
 FILLER = '"result":{"text":"' + "x" * 70_000 + '","inner":{"id":99}}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "request_id"),
     [
         # At the start.

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcpclient.jsonrpc.codec import MalformedMessage, VerbatimObject, decode
 from mcpclient.jsonrpc.verbatim import decode_verbatim
+from tests.support.tables import each_row
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(['"', "\\", "{", "]"]),
@@ -80,7 +81,7 @@ def test_messages_are_read_as_the_decoder_reads_them(
             assert text_of(decoded[name]) in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *('{"id":01,"result":{}}', '{"id":1,"result":{}}}', '{"id":1,,"result":{}}'),

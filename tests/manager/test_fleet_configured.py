@@ -13,11 +13,12 @@ from mcpclient import Config, Manager, ServerConfig, connect_all, load_config
 from mcpclient.errors import ServersFailed, UsageError
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.fleet import configured_servers
+from tests.support.tables import each_row
 
 URL = "https://github.example.com/mcp"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "targets"),
     [
         ({"a": URL, "b": ["npx", "x"]}, {"a": URL, "b": ["npx", "x"]}),

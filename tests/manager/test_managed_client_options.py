@@ -11,11 +11,12 @@ from mcpclient import Sandbox, ServerConfig, ServerLimits
 from mcpclient.client.connection.target_names import runs_here
 from mcpclient.manager.managed_client import options_for
 from tests.manager.fleet import Member
+from tests.support.tables import each_row
 
 SHARED = {"headers": {"A": "1"}, "auth": "token", "env": {"B": "2"}, "cwd": "/", "timeout": 5}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "here", "left"),
     [
         ("https://a.example", False, {"headers", "auth", "timeout"}),

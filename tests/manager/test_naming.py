@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mcpclient import parse_tool_name
 from mcpclient.errors import UsageError
 from mcpclient.manager.naming import ToolNames
+from tests.support.tables import each_row
 
 
 def names_for(naming: Any, *servers: tuple[str, list[str]], limit: int = 64) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def test_the_order_of_arrival_does_not_matter(
         assert all(names.claimed_by(name) in (server, None) for name in found.values())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "parsed"),
     [
         ("mcp__github__create-pull-request", ("github", "create-pull-request")),

@@ -8,6 +8,7 @@ import mcpclient
 from mcpclient import Manager
 from mcpclient.manager.naming import fits_pair
 from tests.manager.fleet import Member
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -28,7 +29,7 @@ async def test_a_vetted_subset_of_an_editor() -> None:
         assert not (await manager.call_tool("mcp__ide__executeCode")).is_error
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "server", "tool", "fits"),
     [
         ("create_*", "github", "create_issue", True),

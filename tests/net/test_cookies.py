@@ -5,6 +5,7 @@ import pytest
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.cookies import CookieJar
+from tests.support.tables import each_row
 
 URL = "https://a.test/mcp/endpoint"
 NOON = 784_111_777.0  # Sun, 06 Nov 1994 08:49:37 GMT
@@ -42,7 +43,7 @@ def test_no_other_origin_gets_them(url: str) -> None:
     assert browser.sends(url) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("domain", "taken"),
     [
         ("a.test", True),

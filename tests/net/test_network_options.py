@@ -9,11 +9,12 @@ from mcpclient.errors import UsageError
 from mcpclient.net.network_options import Negotiate, NetworkOptions
 from mcpclient.net.proxies import ProxyRules
 from mcpclient.net.recorder import Recorder
+from tests.support.tables import each_row
 
 ENVIRON = {"HTTP_PROXY": "http://user:secret@proxy.test:3128"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("options", "reason"),
     [
         ({"ca_file": "a.pem", "ssl_context": ...}, "ssl_context= cannot be combined with"),

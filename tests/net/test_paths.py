@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from mcpclient.net.paths import bundle_name, is_bundle
 from mcpclient.net.user_folders import config_folder, state_folder
+from tests.support.tables import each_row
 
 
 def test_a_bundle_with_a_space_in_its_name(tmp_path: Path) -> None:
@@ -48,7 +47,7 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize(("platform", "environ", "config", "state"), PLACES.values(), ids=PLACES)
+@each_row(("platform", "environ", "config", "state"), PLACES.values(), ids=PLACES)
 def test_folders(platform: str, environ: dict[str, str], config: str, state: str) -> None:
     """F-MANY-7"""
     assert config_folder(environ, platform) == Path(config)

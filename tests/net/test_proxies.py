@@ -7,6 +7,7 @@ import pytest
 from mcpclient.errors import UsageError
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.proxies import ProxyChoice, ProxyRules
+from tests.support.tables import each_row
 
 PROXY = "http://proxy.test:3128"
 
@@ -70,19 +71,19 @@ NOT_COVERED = [
 ]
 
 
-@pytest.mark.parametrize(("exceptions", "url"), COVERED)
+@each_row(("exceptions", "url"), COVERED)
 def test_no_proxy_names_what_is_reached_directly(exceptions: str, url: str) -> None:
     """F-HTTP-12: names with what is below them, addresses, networks, ports and a star."""
     assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) is None
 
 
-@pytest.mark.parametrize(("exceptions", "url"), NOT_COVERED)
+@each_row(("exceptions", "url"), NOT_COVERED)
 def test_no_proxy_names_nothing_else(exceptions: str, url: str) -> None:
     """F-HTTP-12: what is not named goes through the proxy."""
     assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) == PROXY
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("proxy", "reason"),
     [
         ("socks4://proxy.test:1080", "SOCKS 4 proxy; only SOCKS 5 is supported"),

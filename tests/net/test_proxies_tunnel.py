@@ -9,6 +9,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net.proxies import proxy_headers
 from mcpclient.net.stream import Stream
 from tests.net.peers import Proxy, Recorder, dialer_with, echo, serve
+from tests.support.tables import each_row
 
 OK = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -51,7 +52,7 @@ async def test_credentials_are_sent_to_the_proxy() -> None:
     assert proxy_headers(parse_url("http://proxy.test")) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "reason"),
     [
         (b"HTTP/1.1 403 Forbidden\r\n\r\n", "refused to connect to server.test port 81: 403 Forb"),

@@ -20,6 +20,7 @@ from mcpclient.net.stream import Stream
 from mcpclient.net.tls import TlsContexts, explain_tls_error
 from tests.net.certificates import Authority
 from tests.net.peers import Recorder, echo, serve
+from tests.support.tables import each_row
 
 
 def contexts(**options: Any) -> TlsContexts:
@@ -87,7 +88,7 @@ def verification_error(code: int, message: str) -> ssl.SSLCertVerificationError:
     return error
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "expected"),
     [
         (verification_error(18, "self-signed certificate"), "is self-signed"),

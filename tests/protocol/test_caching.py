@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.protocol.caching import Key, ResponseCache, key_of, lifetime_of
+from tests.support.tables import each_row
 
 ME, YOU = (("authorization", "Bearer me"),), (("authorization", "Bearer you"),)
 
@@ -83,7 +82,7 @@ def gone_from(cache: ResponseCache) -> list[str]:
     return [f"{each.method} {each.uri}".strip() for each in gone]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "params", "gone"),
     [
         ("notifications/tools/list_changed", {}, ["tools/list", "tools/list"]),

@@ -15,6 +15,7 @@ from mcpclient.protocol.listen import (
     ResourceUpdated,
     event_of,
 )
+from tests.support.tables import each_row
 
 TOOLS = "notifications/tools/list_changed"
 UPDATED = "notifications/resources/updated"
@@ -34,7 +35,7 @@ def test_a_filter_goes_over_the_wire_and_back() -> None:
     assert ListenFilter(tools=True).to_wire() == {"toolsListChanged": True}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "method", "params", "wants"),
     [
         (ListenFilter(tools=True), TOOLS, {}, True),

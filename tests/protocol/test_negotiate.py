@@ -46,6 +46,7 @@ from mcpclient.protocol.negotiation import (
     SwitchToLegacySse,
     Tell,
 )
+from tests.support.tables import each_row
 
 IDENTITY = ClientIdentity({"name": "test", "version": "1"}, {"roots": {}})
 
@@ -408,7 +409,7 @@ FAILURES: dict[str, Conversation] = {
 }
 
 
-@pytest.mark.parametrize("server", STATELESS)
+@each_row("server", STATELESS)
 def test_stateless_servers(server: str) -> None:
     """F-LIFE-2, F-LIFE-3: a server of the stateless era is spoken to in it."""
     agreement = converse(plan(), STATELESS[server])
@@ -420,7 +421,7 @@ def test_stateless_servers(server: str) -> None:
     assert agreement.raw["supportedVersions"]
 
 
-@pytest.mark.parametrize("server", HANDSHAKE)
+@each_row("server", HANDSHAKE)
 def test_handshake_servers(server: str) -> None:
     """F-LIFE-1, F-LIFE-3, F-API-27: any answer but one of the stateless era leads to it."""
     agreement = converse(plan(), HANDSHAKE[server])
@@ -434,7 +435,7 @@ def test_handshake_servers(server: str) -> None:
     assert agreement.raw is result
 
 
-@pytest.mark.parametrize("server", FAILURES)
+@each_row("server", FAILURES)
 def test_servers_that_cannot_be_used(server: str) -> None:
     """F-LIFE-3: the server's own last word is what the caller gets."""
     last = FAILURES[server][-1][1]

@@ -17,6 +17,7 @@ from mcpclient.protocol.negotiation import (
     input_requests_of,
     pause_before_retry,
 )
+from tests.support.tables import each_row
 
 # Extensions
 
@@ -31,7 +32,7 @@ def test_settings_that_are_no_object() -> None:
 REQUESTS = {"name": {"method": "elicitation/create", "params": {}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "result", "complaint"),
     [
         ("tools/call", {"resultType": "task"}, "unknown resultType 'task'"),

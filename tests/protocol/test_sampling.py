@@ -15,6 +15,7 @@ from mcpclient.protocol.types import (
     ToolResultContent,
     ToolUseContent,
 )
+from tests.support.tables import each_row
 
 TOOL_USE = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}}
 TOOL_RESULT = {
@@ -69,7 +70,7 @@ def test_everything_a_request_can_hold() -> None:
     assert request.tool_choice == "required"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "reason"),
     [
         (None, "without messages"),
@@ -105,7 +106,7 @@ def test_tools_need_to_be_declared() -> None:
             check_request(request, tools=False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "problem"),
     [
         (7, "neither text nor a mapping but int"),

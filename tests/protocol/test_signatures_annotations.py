@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.protocol.signatures import Annotations
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "annotation"),
     [
         (True, "Any"),

@@ -9,6 +9,7 @@ import pytest
 
 from mcpclient.errors import SkillVerificationError
 from mcpclient.protocol.skills import Skill, load_skill, verify_file
+from tests.support.tables import each_row
 
 ROOT = "skill://acme/pdf"
 URI = f"{ROOT}/SKILL.md"
@@ -35,7 +36,7 @@ def refused(check: str, reason: str) -> Any:
     return pytest.raises(SkillVerificationError, match=rf"{check} check: .*{reason}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "reason"),
     [
         ({"uri": f"{ROOT}/README.md"}, "does not end with /SKILL.md"),
@@ -110,7 +111,7 @@ OUTSIDE = [
 ]
 
 
-@pytest.mark.parametrize("path", OUTSIDE)
+@each_row("path", OUTSIDE)
 def test_nothing_leads_out_of_the_folder(path: str) -> None:
     """F-API-16: however it is written, so that a skill can be stored under these names."""
     uri = f"{ROOT}/{path}"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.protocol.types import (
     Tool,
 )
+from tests.support.tables import each_row
 
 # Results of tools
 
@@ -22,7 +21,7 @@ from mcpclient.protocol.types import (
 # Tools, prompts, and the rest
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hints", "read_only", "destructive", "idempotent"),
     [
         (None, False, True, False),

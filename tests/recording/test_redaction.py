@@ -13,9 +13,10 @@ import pytest
 
 from mcpclient.recording.redaction import Redactor
 from mcpclient.recording.secrets import without_values
+from tests.support.tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "shown"),
     [
         ("Authorization", "Bearer s3cret", "Bearer redacted-1"),
@@ -65,7 +66,7 @@ def test_urls_keep_what_oauth_says_and_lose_the_rest(url: str, shown: str) -> No
     assert Redactor().url(url) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         *(
@@ -152,7 +153,7 @@ def test_strings_under_secret_names_are_replaced_at_any_depth() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         {"properties": {"password": {"type": "string"}}, "required": ["password"]},
@@ -170,7 +171,7 @@ def test_what_only_sounds_like_a_secret_stays(value: Any) -> None:
     assert Redactor().message(value) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ('{"access_token": "s3cret", "a" : "b"}', '{"access_token": "redacted-1", "a" : "b"}'),
@@ -278,7 +279,7 @@ def test_a_tuple_is_a_list() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ('{"access_token": "s3c', '{"access_token": "redacted-1'),
@@ -351,7 +352,7 @@ def test_every_part_of_a_record() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "git clone https://s3cret@github.example/x",
@@ -383,7 +384,7 @@ def test_secrets_in_running_text(text: str) -> None:
     assert "redacted-" in shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Bearer authentication is needed",
@@ -426,7 +427,7 @@ def test_basic_credentials_in_running_text(scheme: str, credentials: str) -> Non
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         {"pin": "s3cret"},

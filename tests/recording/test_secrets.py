@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.recording.secrets import TOKEN, is_count_name, is_secret_name
+from tests.support.tables import each_row
 
 SECRET = """
     password Password dbPassword DB_PASSWORD user-passwd passphrase passcode pwd Pwd pw pass PIN pin
@@ -24,13 +25,13 @@ ORDINARY = """
 """
 
 
-@pytest.mark.parametrize("name", SECRET.split())
+@each_row("name", SECRET.split())
 def test_secrets(name: str) -> None:
     """F-AUTH-12"""
     assert is_secret_name(name)
 
 
-@pytest.mark.parametrize("name", [*ORDINARY.split(), "", "a/token", "x" * 200])
+@each_row("name", [*ORDINARY.split(), "", "a/token", "x" * 200])
 def test_others(name: str) -> None:
     assert not is_secret_name(name)
 

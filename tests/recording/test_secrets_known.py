@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.recording.secrets import KnownSecrets
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 
 def known(*secrets: str) -> KnownSecrets:
@@ -17,7 +17,7 @@ def known(*secrets: str) -> KnownSecrets:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("secrets", "text", "shown"),
     [
         (["long-s3cret"], "along-s3cretx long-s3cret", "a<0>x <0>"),

@@ -23,6 +23,7 @@ from mcpclient.recording.transcript import (
     write_line,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 HEADER = '{"transcript": 1, "transport": "stdio", "target": "server"}\n'
 RECORD = '{"time": 0.5, "direction": "sent", "channel": "stdio", "message": {}}\n'
@@ -107,7 +108,7 @@ def test_an_event_stream_may_come_in_any_pieces(blocks: list[bytes], size: int) 
     assert whole == buffer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("block", "facts"),
     [
         (
@@ -154,7 +155,7 @@ def test_a_last_line_that_was_cut_off_is_left_out() -> None:
     assert len(transcript.records) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "reason"),
     [
         ([], "the transcript is empty"),

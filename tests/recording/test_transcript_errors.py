@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from mcpclient import errors
 from mcpclient.errors import (
     AuthError,
@@ -22,6 +20,7 @@ from mcpclient.errors import (
 from mcpclient.framing.headers import Headers
 from mcpclient.recording.redaction import Redactor
 from mcpclient.recording.transcript import error_facts, error_of
+from tests.support.tables import each_row
 
 EXAMPLES: list[McpError] = [
     ConnectionLost("gone"),
@@ -35,7 +34,7 @@ EXAMPLES: list[McpError] = [
 ]
 
 
-@pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@each_row("error", EXAMPLES, ids=lambda error: type(error).__name__)
 def test_there_and_back(error: McpError) -> None:
     facts = json.loads(json.dumps(error_facts(error, Redactor())))
     made = error_of(facts)

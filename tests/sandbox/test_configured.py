@@ -18,6 +18,7 @@ from mcpclient.entries.fields import restrictions_in
 from mcpclient.errors import UsageError
 from mcpclient.gate.load import load_config
 from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox, sandbox_in
+from tests.support.tables import each_row
 
 # What a server of the file does: it says whether it may read a file outside, and leave.
 SERVER = """
@@ -82,7 +83,7 @@ def said(servers: object, **options: Any) -> str:
     return asyncio.run(ask())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "expected"),
     [
         ({}, None),

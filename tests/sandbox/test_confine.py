@@ -117,6 +117,7 @@ def test_a_hostile_server_does_not_get_out(way: str, outside: Path) -> None:
     assert (outside / "key").read_text() == "secret"
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 @pytest.mark.parametrize("way", [way for way in hostile.WAYS if way not in ONLY_CONFINED])
 def test_without_a_sandbox_each_way_leads_out(way: str, outside: Path, tmp_path: Path) -> None:
@@ -134,6 +135,7 @@ def test_without_a_sandbox_each_way_leads_out(way: str, outside: Path, tmp_path:
     assert finished.stdout.strip() == "escaped", finished
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 @pytest.mark.skipif(
     os.geteuid() != 0 or not Path("/usr/bin/python3").exists(),
@@ -302,6 +304,7 @@ print(json.dumps(answers))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 def test_without_mount_namespaces_modes_are_changed_by_the_launcher(outside: Path) -> None:
     """F-BOX-2, F-BOX-4: in a container, for example, or in a sandbox like this one."""
@@ -438,6 +441,7 @@ ELSEWHERE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 @pytest.mark.skipif(shutil.which("bwrap") is None, reason="needs bubblewrap")
 @pytest.mark.parametrize("way", [way for way in hostile.WAYS if way not in LIMITS])

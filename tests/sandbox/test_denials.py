@@ -14,11 +14,11 @@ import pytest
 import mcpclient
 from mcpclient.client.events.around import name_denials
 from mcpclient.errors import ClientClosed, PeerError, ProcessExited
-from mcpclient.hints.shell import SHELL
-from mcpclient.hints.words import PYTHON, worded
+from mcpclient.hints import PYTHON, SHELL, worded
 from mcpclient.protocol.types import CallToolResult
 from mcpclient.sandbox.denials import Denials
 from mcpclient.sandbox.rights import Sandbox
+from tests.support.tables import each_row
 
 TOP = Path(__file__).parent.parent.parent
 
@@ -127,7 +127,7 @@ def test_a_denial_is_reported_once_and_its_hint_names_the_option(tmp_path: Path)
     assert worded(network.hint, SHELL) == "Grant it with --allow-network."
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         *("/a" * 9000 + " EACCES", "'" * 16_000 + "EACCES", "access to the path " * 900),

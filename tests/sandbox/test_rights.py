@@ -12,6 +12,7 @@ import pytest
 from mcpclient.errors import UsageError
 from mcpclient.sandbox.files import program_files, system_files
 from mcpclient.sandbox.rights import NAMED_SANDBOXES, Sandbox
+from tests.support.tables import each_row
 
 
 def test_the_default_grants_nothing() -> None:
@@ -24,7 +25,7 @@ def test_the_default_grants_nothing() -> None:
     assert len({sandbox, Sandbox(), Sandbox(["/x"])}) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "told"),
     [
         ({"read": "/usr"}, "read of a sandbox must be a list of paths, not '/usr'"),

@@ -190,6 +190,7 @@ def test_names_and_texts_of_a_hostile_server_stay_names_and_texts() -> None:
         assert not own & (vars(kind).keys() | {"client"})
 
 
+@pytest.mark.slow
 def test_ten_thousand_tools_and_endless_schemas_end() -> None:
     """F-STUB-1"""
     deep: dict[str, Any] = {"type": "object"}

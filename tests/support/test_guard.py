@@ -236,6 +236,7 @@ SLOW = {
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
     "tests/vendoring/test_pythons.py": "freezes a program",
     "tests/vendoring/test_sessions.py": "makes copies of parts and runs real servers by them",
+    "tests/vendoring/test_touched.py": "starts a Python for each of 34 parts",
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
@@ -245,6 +246,19 @@ SLOW = {
     "tests/tools/test_page_lint.py": "starts Node",
     "tests/tools/test_saboteur.py": "runs the tests of a copy",
     "tests/tools/test_vendored.py": "copies all tests",
+    "tests/cli/test_bridge.py": "moves 64 MiB through two programs",
+    "tests/cli/test_guide.py": "runs every program of the guide",
+    "tests/cli/test_sessions.py": "starts a session and several command lines for each",
+    "tests/entries/bundles/test_archive_packer.py": "makes bundles by a packer in Node",
+    "tests/inspector/test_browser.py": "drives a browser; the other tests of that file stay",
+    "tests/inspector/test_browser_approval.py": "drives a browser",
+    "tests/inspector/test_browser_faults.py": "drives a browser",
+    "tests/inspector/test_browser_forms.py": "drives a browser",
+    "tests/inspector/test_browser_sessions.py": "drives a browser",
+    "tests/inspector/test_browser_timeline.py": "drives a browser",
+    "tests/sandbox/test_confine.py": "starts hostile servers without a sandbox, or by bwrap",
+    "tests/test_costs.py": "counts the work of each function at several sizes",
+    "tests/test_exit.py": "starts a program for each way to end",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support.tables import check_each
+from tests.support.tables import check_each, each_row
 
 
 def test_every_row_that_fails_is_named() -> None:
@@ -17,3 +17,12 @@ def test_every_row_that_fails_is_named() -> None:
     assert first.startswith("2: AssertionError: ")
     assert last == "0: ZeroDivisionError: division by zero"
     check_each([3, 3], check)
+
+
+def test_a_table_is_one_test_that_names_its_faulty_row() -> None:
+    @each_row(("half", "whole"), [(1, 2), (2, 5)])
+    def check(half: int, whole: int) -> None:
+        assert half + half == whole
+
+    with pytest.raises(AssertionError, match=r"^\(2, 5\): AssertionError"):
+        check()

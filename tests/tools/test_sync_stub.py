@@ -8,6 +8,7 @@ import inspect
 import pytest
 
 from mcpclient import sync
+from tests.support.tables import each_row
 from tests.tools.sync_stub import OPTIONS, ROOT_STUB, STUB, root_text, stub_text
 
 TREE = ast.parse(STUB.read_text("utf-8"))
@@ -34,7 +35,7 @@ def test_the_stub_is_up_to_date() -> None:
         assert stub.read_text("utf-8") == text, "run: python -m tests.tools.sync_stub"
 
 
-@pytest.mark.parametrize("name", CLASSES)
+@each_row("name", CLASSES)
 def test_the_stub_has_every_public_member(name: str) -> None:
     public = {each for each in dir(getattr(sync, name)) if not each.startswith("_")}
     assert public == {each for each in names_in(body_of(name)) if not each.startswith("_")}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
 from tests.tools.vendored import NAME, copy_into, renamed
 
 RENAMED = {
@@ -28,7 +29,7 @@ KEPT = (
 )
 
 
-@pytest.mark.parametrize(("before", "after"), RENAMED.items())
+@each_row(("before", "after"), RENAMED.items())
 def test_what_names_a_module_is_renamed(before: str, after: str) -> None:
     """F-PACK-2"""
     assert renamed("test_it.py", before.encode()).decode() == after

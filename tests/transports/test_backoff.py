@@ -17,6 +17,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.transports.backoff import may_pass, retry_delay
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -31,7 +32,7 @@ def http_error(status: int, **headers: str) -> HttpError:
     return HttpError(status, headers, b"")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "passes"),
     [
         (ConnectionLost("gone"), True),

@@ -20,6 +20,7 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.connected import LineTransport
 from tests.framing.chunkings import cuts, split
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 from .receivers import RecordingReceiver
 
@@ -79,7 +80,7 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
     return receiver
 
 
-@pytest.mark.parametrize(
+@each_row(
     "dirt",
     [
         b"[INFO] starting up\n",

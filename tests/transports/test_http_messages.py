@@ -24,6 +24,7 @@ from mcpclient.transports.http_messages import (
     CallerHeaders,
     Refusal,
 )
+from tests.support.tables import each_row
 
 URL = parse_url("https://h/mcp?token=s3cret")
 
@@ -73,7 +74,7 @@ def refusal(code: object = -32601, request_id: object = 1) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         refusal(),

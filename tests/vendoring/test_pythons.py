@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import mcpclient
+from tests.support.tables import each_row
 
 ROOT = Path(mcpclient.__file__).parents[1]
 
@@ -46,7 +47,7 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("absent", ["ssl", "ctypes", "zlib", "sqlite3", "readline", "fcntl"])
+@each_row("absent", ["ssl", "ctypes", "zlib", "sqlite3", "readline", "fcntl"])
 def test_stdio_and_plain_http_work_without_a_module(absent: str) -> None:
     """F-VEND-4: https says that it needs ssl."""
     demo = str(ROOT / "mcpclient" / "testing" / "demo_server.py")

@@ -19,6 +19,8 @@ from tests.support.mcp_server import McpServer
 from tests.support.prose import blocks_of, programs_of
 from tests.support.subprocesses import TOP
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 DEMO = TOP / "mcpclient" / "testing" / "demo_server.py"
 PROGRAMS = programs_of(blocks_of((TOP / "README.md").read_text("utf-8")))
@@ -64,7 +66,6 @@ def copy(
     return folder, ",".join(copied.parts)
 
 
-@pytest.mark.slow
 def test_a_type_checker_finds_nothing_in_an_application_with_a_copy(
     copy: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -112,7 +113,6 @@ async def test_a_session_over_http(copy: tuple[Path, str]) -> None:
         assert await sessions(copy, str(server.url("/mcp"))) == ["echo 2026-07-28"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("server", REAL)
 async def test_a_session_with_a_real_server(copy: tuple[Path, str], server: str) -> None:
     """F-VEND-1: of other makers, in TypeScript and Python, where `conformance` has them."""

@@ -12,6 +12,8 @@ import pytest
 import mcpclient
 from mcpclient.vendoring.parts import PARTS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(mcpclient.__file__).parents[1]
 GUIDE = ROOT / "mcpclient" / "cli" / "guide" / "vendoring.md"
 

@@ -1,9 +1,8 @@
 """The tap of stdio: a program that a client starts in place of the server, which it starts itself.
 
 Usage: ``python stdio.py SEEN COMMAND [ARGUMENT …]``. What passes is written to the file SEEN, one
-line of JSON each (see `read_seen`). In these words, `NEW` stands for a name that no other tap has.
-It needs nothing but the standard library, and imports nothing of this package when it runs as a
-program.
+line of JSON each (see `read_seen`). It needs nothing but the standard library, and imports nothing
+of this package when it runs as a program.
 """
 
 from __future__ import annotations
@@ -15,12 +14,9 @@ import subprocess
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
-
-NEW = "{new}"
 
 
 class Relay:
@@ -94,8 +90,6 @@ def read_seen(path: Path) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    name = uuid.uuid4().hex
-    place, *command = (word.replace(NEW, name) for word in sys.argv[1:])
-    with open(place, "a", encoding="utf-8") as file:
-        code = Relay(file, command).run()
+    with open(sys.argv[1], "a", encoding="utf-8") as file:
+        code = Relay(file, sys.argv[2:]).run()
     sys.exit(code)

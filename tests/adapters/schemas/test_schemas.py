@@ -22,6 +22,7 @@ from mcpclient.protocol.json_schema import target_of
 from mcpclient.protocol.schema import compile_schema
 from mcpclient.protocol.types import Tool
 from tests.adapters.shapes import SHAPES, tool
+from tests.support.tables import each_row
 
 Json = dict[str, Any]
 REFUSED = ("oneOf", "anyOf", "allOf", "enum", "const", "not")
@@ -153,7 +154,7 @@ def test_no_combination_loses_a_value(inner: Json) -> None:
 # Normal form
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "made"),
     [
         (True, {}),
@@ -212,7 +213,7 @@ def test_normal_form(written: object, made: Json) -> None:
     assert normal(written) == {"type": "object", "properties": {}, **made}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "note"),
     [
         (False, "its schema accepts nothing; it takes any arguments"),
@@ -366,7 +367,7 @@ def test_a_closed_branch_forbids_what_others_have() -> None:
 # Google's subset
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "made"),
     [
         ({"const": "a"}, {"enum": ["a"]}),
@@ -540,7 +541,7 @@ def test_nulls_that_mean_something_stay() -> None:
     assert without_nulls({"c": None}, schema, schema) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("schema", "reason"),
     [
         ({"properties": {"a": {"oneOf": [{}]}}}, "at /properties/a: oneOf is not accepted"),

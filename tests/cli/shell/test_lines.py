@@ -28,6 +28,7 @@ from mcpclient.cli.shell.lines import (
     without_secrets,
 )
 from tests.cli.in_process import Terminal
+from tests.support.tables import each_row
 
 # Reading
 
@@ -157,7 +158,7 @@ def kept(line: str) -> str:
     return without_secrets(line, lambda words: SCHEMA)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "expected"),
     [
         ("login user=me password=hunter2", "login user=me password="),

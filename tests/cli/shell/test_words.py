@@ -20,6 +20,7 @@ from mcpclient.cli.shell.words import (
     unmet,
 )
 from mcpclient.protocol.types import CallToolResult
+from tests.support.tables import each_row
 
 # Words
 
@@ -28,7 +29,7 @@ def texts(line: str) -> list[str]:
     return [word.text for word in split_words(line)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "words"),
     [
         ("", []),
@@ -99,7 +100,7 @@ def at(path: str) -> Any:
     return follow_path(RESULT, parse_path(path))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "value"),
     [
         ("_.text", "three\n3"),
@@ -125,7 +126,7 @@ def test_a_path_leads_to_a_part(path: str, value: object) -> None:
     assert at("_") is RESULT
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "problem"),
     [
         ("_.txt", "_ has no 'txt'; did you mean 'text'?"),
@@ -181,7 +182,7 @@ def failure(line: str) -> str | None:
     return unmet(split_words(line), EXPECTED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         'text == "hi there"',
@@ -211,7 +212,7 @@ def test_what_holds(line: str) -> None:
     assert failure(line) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "said"),
     [
         ('text == "hi"', 'expected text == "hi", and text is "hi there"'),

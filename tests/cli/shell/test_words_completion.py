@@ -16,6 +16,7 @@ from mcpclient.cli.shell.commands import Session
 from mcpclient.cli.shell.words import candidates, fitting, parse_line, typing_at
 from mcpclient.protocol.types import CallToolResult, Prompt, Tool
 from tests.cli.shell.in_shell import in_shell
+from tests.support.tables import each_row
 
 PAINT = Tool(
     {
@@ -64,7 +65,7 @@ def texts(line: str) -> list[str]:
     return [each[:-1] if each.endswith(" ") else each for each in fits(line)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "expected"),
     [
         ("pa", ["paint"]),
@@ -182,7 +183,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_row("name", HOSTILE)
 def test_a_name_that_is_completed_is_one_word_of_the_line(name: str) -> None:
     """F-SAFE-6: no tool, parameter, value or server makes a line that writes a file."""
     tool = Tool({"name": name, "inputSchema": {"properties": {name: {"enum": [name]}}}})

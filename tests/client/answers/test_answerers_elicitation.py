@@ -17,6 +17,7 @@ from mcpclient.errors import (
     UsageError,
 )
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -49,7 +50,7 @@ def answer(option: ElicitationOption, params: Mapping[str, Any]) -> dict[str, An
     return asyncio.run(ElicitationAnswerer(option).answer(params, "server"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "good", "bad"),
     [
         ("name", "Ada", "A"),
@@ -90,7 +91,7 @@ def test_what_cannot_be_checked_is_not_sent() -> None:
     assert caught.value.__cause__ is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("returned", "reason"),
     [
         ({}, "not filled in: name, age"),

@@ -11,6 +11,7 @@ import pytest
 from mcpclient.client.answers.answerers import RootsAnswerer
 from mcpclient.errors import HandlerFailed, UsageError
 from tests.client.scripted_server import STATELESS, ScriptedServer
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -29,7 +30,7 @@ def test_paths_become_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert [root["uri"] for root in roots_of(given)] == [tmp_path.as_uri(), *expected]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("root", "reason"),
     [
         ("https://example.com/", "begins with file://"),

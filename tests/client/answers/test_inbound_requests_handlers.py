@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.errors import (
     ConnectionLost,
@@ -19,13 +17,14 @@ from mcpclient.errors import (
     UsageError,
 )
 from mcpclient.jsonrpc.messages import error_answer
+from tests.support.tables import each_row
 
 
 def answer(handlers: Handlers, method: str, params: Mapping[str, Any] | None = None) -> Any:
     return asyncio.run(handlers.answer(method, params or {}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "told"),
     [
         (PeerError(-1, "no", {"why": 1}), (-1, "no", {"why": 1})),

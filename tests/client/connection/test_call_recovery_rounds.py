@@ -10,6 +10,7 @@ import pytest
 from mcpclient import ElicitationRequest
 from mcpclient.errors import HandlerFailed, ProtocolViolation
 from tests.client.scripted_server import ScriptedServer
+from tests.support.tables import each_row
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -51,7 +52,7 @@ def test_rounds_are_bounded(rounds: int, fails: bool) -> None:
     assert len(server.sent("tools/call")) == 11
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "reason"),
     [
         (FORM, "which this client does not offer"),

@@ -28,6 +28,7 @@ from mcpclient.framing.headers import Headers
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
+from tests.support.tables import each_row
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -46,7 +47,7 @@ def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "said"),
     [
         ("missing.py", "'missing.py': no such file\nGive the path of the script"),

@@ -19,6 +19,7 @@ from mcpclient.client.connection.option_kinds import CLIENT_OPTIONS
 from mcpclient.client.connection.options import EraMemory, Options
 from mcpclient.errors import UsageError
 from mcpclient.protocol.negotiation import Era
+from tests.support.tables import each_row
 
 
 def documented(name: str) -> dict[str, str]:
@@ -74,7 +75,7 @@ def test_a_call_takes_the_options_of_a_call() -> None:
     assert parameters - {"self", "method", "params"} == set(QueryOptions.__annotations__)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "given", "reason"),
     [
         ("npx server", {"headers": {"a": "b"}}, "headers needs an HTTP or WebSocket URL, not a co"),

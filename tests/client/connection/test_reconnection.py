@@ -12,6 +12,7 @@ from hypothesis.strategies import sampled_from
 from mcpclient.client.connection import reconnection
 from mcpclient.client.connection.reconnection import OUTCOMES, TABLE, Action, Event, Status
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}
 ENDED = {Status.CLOSED, Status.DISABLED}
@@ -47,7 +48,7 @@ def test_every_server_that_has_something_can_be_disconnected() -> None:
         assert {Action.STOP, Action.CLOSE, Action.DROP_TOOLS} <= set(actions)
 
 
-@pytest.mark.parametrize(("state", "event"), PAIRS)
+@each_row(("state", "event"), PAIRS)
 def test_an_attempt_is_made_only_where_one_is_awaited(state: Status, event: Any) -> None:
     """F-MANY-2: who opens says so in the status; a pause is between attempts to reconnect."""
     after, actions = step(state, event)
@@ -85,7 +86,7 @@ def test_connected_is_reached_by_an_attempt_and_left_by_what_ends_it() -> None:
     assert leaving == {Event.LOST, Status.NEEDS_AUTH, Event.DISCONNECT}
 
 
-@pytest.mark.parametrize("state", sorted(set(Status) - FORBIDDEN - ENDED))
+@each_row("state", sorted(set(Status) - FORBIDDEN - ENDED))
 def test_tools_are_dropped_by_an_end_and_kept_by_a_failure(state: Status) -> None:
     """F-MANY-2, F-MANY-5: a model goes on with the tools of a server that fails meanwhile."""
     for event in EVENTS:
@@ -103,7 +104,7 @@ def test_the_table_has_no_row_that_does_nothing() -> None:
         assert actions and found is after, (state, event)
 
 
-@pytest.mark.parametrize("status", Status)
+@each_row("status", Status)
 def test_a_status_is_its_text(status: Status) -> None:
     """F-MANY-2: to be shown, compared, and written as JSON."""
     assert str(status) == status.value == status == status.name.lower()

@@ -30,12 +30,13 @@ from mcpclient.errors import (
     TokenRequestFailed,
     UsageError,
 )
+from tests.support.tables import each_row
 
 LOGIN = AuthorizationRequired("https://auth.example/")
 LOST = ConnectionLost("reset")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "status"),
     [
         (LOGIN, Status.NEEDS_AUTH),

@@ -13,6 +13,7 @@ from mcpclient.client.requests import connection_of
 from mcpclient.errors import ConnectionLost, SessionExpired
 from tests.client.connection.test_session import HANDSHAKE, Bench
 from tests.client.scripted_server import ScriptedServer
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
@@ -61,7 +62,7 @@ async def in_state(state: State) -> AsyncIterator[Bench]:
     assert bench.session.state is State.CLOSED
 
 
-@pytest.mark.parametrize(("state", "event"), IMPOSSIBLE)
+@each_row(("state", "event"), IMPOSSIBLE)
 def test_no_move_is_made_that_is_not_in_the_table(state: State, event: Event) -> None:
     """F-LIFE-5: a mistake shows where it is made, and not in a later call."""
     with pytest.raises(AssertionError, match=f"{event.name} in the state {state.name}"):

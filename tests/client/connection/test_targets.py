@@ -23,6 +23,7 @@ from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.recorder import Recorder
 from mcpclient.transports.stdio import StdioTransport
 from tests.manager.fleet import Member
+from tests.support.tables import each_row
 
 
 def route(target: Any, **fields: Any) -> Route:
@@ -113,7 +114,7 @@ def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
 # Mistakes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "fields", "complaint"),
     [
         ("", {}, "empty"),
@@ -140,7 +141,7 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
 # Names for servers without one
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "name"),
     [
         ("https://github.example.com/mcp", "github"),

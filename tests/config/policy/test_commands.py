@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pytest
-
 from mcpclient.config.policy.commands import (
     commands_inside,
     names_package,
     spellings,
 )
 from mcpclient.config.policy.rules import CommandRule, read_rule
+from tests.support.tables import each_row
 
 # Commands inside
 
@@ -38,7 +37,7 @@ INSIDE = {
 }
 
 
-@pytest.mark.parametrize(("command", "inner"), INSIDE.values(), ids=INSIDE)
+@each_row(("command", "inner"), INSIDE.values(), ids=INSIDE)
 def test_a_command_inside(command: list[str], inner: tuple[str | None, ...]) -> None:
     """F-MANY-9: wrappers do not hide what is run."""
     assert inner in commands_inside(command)
@@ -63,7 +62,7 @@ SPELLED = {
 }
 
 
-@pytest.mark.parametrize(("word", "expected"), SPELLED.values(), ids=SPELLED)
+@each_row(("word", "expected"), SPELLED.values(), ids=SPELLED)
 def test_the_spellings_of_a_word(word: str, expected: set[str]) -> None:
     found = spellings(word, is_program=False, links=lambda program: [])
     assert expected <= found
@@ -145,7 +144,7 @@ def test_a_text_for_a_shell_says_only_what_the_rule_says() -> None:
     assert rule("command:bash -c *").allows(["bash", "-c", "any; thing"], no_links)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(["uvx", "sketchy"], ["uv", "tool", "run", "sketchy"], ["pipx", "run", "sketchy==1"]),

@@ -13,6 +13,7 @@ from mcpclient.config.config import ServerConfig
 from mcpclient.config.policy.policy import Policy, folder_of, is_plain_variable
 from mcpclient.config.policy.rules import NameRule
 from mcpclient.errors import UsageError
+from tests.support.tables import each_row
 
 # Judgements
 
@@ -74,7 +75,7 @@ LOGINS = {
 }
 
 
-@pytest.mark.parametrize("auth", LOGINS.values(), ids=LOGINS)
+@each_row("auth", LOGINS.values(), ids=LOGINS)
 def test_every_url_of_a_login_is_judged(auth: OAuth) -> None:
     """F-SAFE-6, F-MANY-9: not the server's own alone."""
     corp = server("https://a.corp.com/mcp", options={"auth": auth})
@@ -142,13 +143,13 @@ STEERING = [
 ]
 
 
-@pytest.mark.parametrize("name", STEERING, ids=repr)
+@each_row("name", STEERING, ids=repr)
 def test_a_variable_that_may_change_what_runs(name: str) -> None:
     """F-SAFE-6, F-MANY-9: only what is known to be data may come with an allowed command."""
     assert not is_plain_variable(name, "x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         *(("TZ", "Europe/Berlin"), ("TZ", "<+03>-3"), ("LANG", "de_DE.UTF-8"), ("LC_ALL", "C")),

@@ -9,13 +9,14 @@ import pytest
 from mcpclient.config.policy.rules import CommandRule, NameRule, UrlRule, read_rule
 from mcpclient.entries.urls import canonical_url
 from mcpclient.errors import UsageError
+from tests.support.tables import each_row
 
 
 def no_links(program: str) -> Sequence[str]:
     return ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "name:git*",
@@ -64,7 +65,7 @@ NO_RULES: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("rule", NO_RULES, ids=repr)
+@each_row("rule", NO_RULES, ids=repr)
 def test_what_is_no_rule_is_refused_aloud(rule: object) -> None:
     """F-MANY-9: a rule that cannot be read is an error, never a rule less."""
     with pytest.raises(UsageError):
@@ -93,7 +94,7 @@ ALLOWED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "command", "expected"), ALLOWED)
+@each_row(("text", "command", "expected"), ALLOWED)
 def test_a_command_is_allowed_word_by_word(text: str, command: list[str], expected: bool) -> None:
     """F-MANY-9: by command, element by element; what the rule does not say is not meant."""
     rule = read_rule(text)
@@ -108,7 +109,7 @@ def test_a_link_out_of_an_allowed_folder() -> None:
     assert not rule.allows(["/opt/mcp/../../tmp/evil"], no_links)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *(["npx", "-y", "@good/x"], ["uvx", "@sketchy"], ["npx-helper", "@sketchy/x"], ["npx"]),
@@ -177,7 +178,7 @@ URLS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "url", "allowed", "denied"), URLS)
+@each_row(("text", "url", "allowed", "denied"), URLS)
 def test_the_parts_of_a_url(text: str, url: str, allowed: bool, denied: bool) -> None:
     """F-MANY-9: scheme, host labels, port and path apart."""
     rule = read_rule(f"url:{text}")

@@ -26,6 +26,7 @@ from tests.entries.bundles.making import (
     write_bundle,
     zipped,
 )
+from tests.support.tables import each_row
 
 MANIFEST = Entry("manifest.json", b"{}")
 ZEROS = bytes(64 * 1024 * 1024)
@@ -94,7 +95,7 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", HOSTILE)
+@each_row("name", HOSTILE)
 def test_a_hostile_archive_is_refused(name: str) -> None:
     """F-MANY-18: with the reason, and before anything is written."""
     content, reason = HOSTILE[name]

@@ -43,6 +43,7 @@ pytestmark = [
         not peers.is_installed("node-packer"),
         reason="needs node and mcpb (python -m conformance.peers install node-packer)",
     ),
+    pytest.mark.slow,
 ]
 
 

@@ -16,6 +16,7 @@ from mcpclient.entries.bundles.registry import FoundEntry, find_entry
 from mcpclient.entries.entry import EntryError, read_entry
 from mcpclient.framing.escaping import escape_line
 from tests.entries.bundles.test_manifest import JSON, changed
+from tests.support.tables import each_row
 
 STDIO = {"type": "stdio"}
 
@@ -255,7 +256,7 @@ def sorted_inputs(entry: dict[str, Any]) -> dict[str, Any]:
     return {**entry, "inputs": sorted(entry.get("inputs", []), key=lambda item: str(item["id"]))}
 
 
-@pytest.mark.parametrize("maker", MAKERS)
+@each_row("maker", MAKERS)
 def test_the_file_of_a_maker(maker: str) -> None:
     """F-MANY-18: packages, remote servers, variables, in all schemas."""
     document, values, entry = MAKERS[maker]
@@ -315,7 +316,7 @@ def test_a_package_is_named_and_has_a_version_and_nothing_else(kind: str) -> Non
             find_entry(server(package(kind, "a", version=version)), "/", {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("document", "message", "path"),
     [
         ([], "must be an object, not a list", ()),

@@ -13,6 +13,7 @@ import pytest
 
 from mcpclient.errors import CommandNotFound, ConnectFailed, UsageError
 from mcpclient.net.process.launch import launch
+from tests.support.tables import each_row
 
 pytestmark = pytest.mark.needs_posix
 
@@ -61,9 +62,7 @@ def test_what_cannot_run_is_named_with_the_reason_and_the_path(
     assert (search_path in str(raised.value)) is was_searched_for
 
 
-@pytest.mark.parametrize(
-    "command", ["npx server", b"npx", [], [""], ["sh", 3], ["sh", None], ["sh", "a\0b"]]
-)
+@each_row("command", ["npx server", b"npx", [], [""], ["sh", 3], ["sh", None], ["sh", "a\0b"]])
 def test_what_is_no_command_is_refused(command: Any) -> None:
     """F-STD-7"""
     with pytest.raises(UsageError):

@@ -17,6 +17,7 @@ from mcpclient.net.process.launch import (
     windows_launch_plan,
 )
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 
 def test_safe_on_windows_ignores_the_case_of_names() -> None:
@@ -34,7 +35,7 @@ def test_on_windows_a_name_in_another_case_is_the_same_variable() -> None:
     assert kept == {"PATH": "/new", "Path": "/old"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [("KEY", 5), ("KEY", None), ("KEY", "hush\0"), ("KEY", b"hush"), ("A=B", "x"), ("", "x")],
 )
@@ -88,7 +89,7 @@ def plan(*command: str, env: Mapping[str, str] = WINDOWS) -> LaunchPlan:
     return windows_launch_plan(command, env, exists, "C:\\project")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("command", "inner"),
     [
         (["npx"], '"C:\\Program Files\\nodejs\\npx.cmd"'),
@@ -126,7 +127,7 @@ def test_a_line_break_cannot_be_given_to_a_batch_file(argument: str) -> None:
     assert argument in plan("node", argument).command_line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "reason"),
     [
         ("nothing", "no such command"),

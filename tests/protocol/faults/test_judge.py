@@ -9,6 +9,7 @@ import pytest
 from mcpclient.protocol.faults import CODES
 from mcpclient.protocol.faults.judge import Judge
 from mcpclient.protocol.faults.lists import entry_faults, schema_faults
+from tests.support.tables import each_row
 
 OBJECT = {"type": "object"}
 ERROR = {"code": -32603, "message": "m"}
@@ -121,7 +122,7 @@ RESULTS: list[tuple[str, dict[str, Any], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "result", "expected"), RESULTS)
+@each_row(("method", "result", "expected"), RESULTS)
 def test_a_result_is_judged_by_the_schema_of_its_method(
     method: str, result: dict[str, Any], expected: list[str]
 ) -> None:
@@ -162,7 +163,7 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("message", "expected"), MESSAGES)
+@each_row(("message", "expected"), MESSAGES)
 def test_what_was_not_declared_is_a_fault(message: dict[str, Any], expected: str) -> None:
     assert "; ".join(Conversation("2025-11-25", {}, {}).hear(**message)) == expected
 
@@ -295,7 +296,7 @@ def test_a_response_nobody_waits_for_is_a_fault() -> None:
     assert talk.hear(id=None, error=ERROR) == []  # to a message that could not be read
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "fault"),
     [
         ([], "it is not a JSON object"),

@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.schema import NotChecked, Schema, SchemaError, SchemaLimits, compile_schema
+from tests.support.tables import each_row
 
 SMALL = SchemaLimits(validation_steps=2_000)
 
@@ -42,7 +43,7 @@ COSTLY: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value"), COSTLY, ids=[str(s)[:30] for s, _ in COSTLY])
+@each_row(("schema", "value"), COSTLY, ids=[str(s)[:30] for s, _ in COSTLY])
 def test_large_values_are_accounted_for(schema: dict[str, Any], value: object) -> None:
     """F-API-17: the budget counts the parts of the value, whichever keyword walks them."""
     assert "too many steps" in given_up(
@@ -66,7 +67,7 @@ SIZED: list[tuple[dict[str, Any], Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value"), SIZED, ids=[str(s)[:20] for s, _ in SIZED])
+@each_row(("schema", "value"), SIZED, ids=[str(s)[:20] for s, _ in SIZED])
 def test_a_step_costs_by_size(schema: dict[str, Any], value: object) -> None:
     """F-API-17: so many large values are given up, and do not hold the event loop for seconds."""
     limits = SchemaLimits(validation_steps=200, compilation_steps=10**9)
@@ -94,7 +95,7 @@ MANY: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", MANY, ids=[next(iter(schema)) for schema in MANY])
+@each_row("schema", MANY, ids=[next(iter(schema)) for schema in MANY])
 def test_violations_are_not_collected_without_end(schema: dict[str, Any]) -> None:
     """F-API-17: a keyword goes on to no more members than there can be violations."""
     run = compile_schema(schema, limits=SchemaLimits(validation_steps=80))

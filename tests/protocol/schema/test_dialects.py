@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mcpclient.protocol.schema import SchemaError, compile_schema
+from tests.support.tables import each_row
 
 DRAFT_2020_12 = "https://json-schema.org/draft/2020-12/schema"
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
@@ -59,7 +60,7 @@ MALFORMED_07: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("schema", [*MALFORMED, *MALFORMED_07], ids=str)
+@each_row("schema", [*MALFORMED, *MALFORMED_07], ids=str)
 def test_a_malformed_schema_of_draft_07_is_refused(schema: dict[str, Any]) -> None:
     """F-API-17: by the compiler, and by the metaschema of draft-07."""
     with pytest.raises(SchemaError):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.protocol.schema import compile_schema
+from tests.support.tables import each_row
 
 FORMATS: dict[str, tuple[list[str], list[str]]] = {
     "date-time": (
@@ -52,7 +51,7 @@ FORMATS: dict[str, tuple[list[str], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@each_row("name", FORMATS)
 def test_formats_are_asserted_when_asked_for(name: str) -> None:
     """F-API-17: a format is an annotation by default, and a test by option."""
     valid, invalid = FORMATS[name]

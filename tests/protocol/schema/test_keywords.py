@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import pytest
-
 from mcpclient.protocol.schema import compile_schema
+from tests.support.tables import each_row
 
 NAN = float("nan")
 INFINITY = float("inf")
@@ -224,13 +223,13 @@ VECTORS_UNEVALUATED = [
 ]
 
 
-@pytest.mark.parametrize("vector", [*VECTORS_2020_12, *VECTORS_UNEVALUATED], ids=str)
+@each_row("vector", [*VECTORS_2020_12, *VECTORS_UNEVALUATED], ids=str)
 def test_every_keyword_of_2020_12(vector: Vector) -> None:
     """F-API-17: every keyword of the default dialect."""
     check(vector)
 
 
-@pytest.mark.parametrize("vector", VECTORS_07, ids=str)
+@each_row("vector", VECTORS_07, ids=str)
 def test_what_draft_07_says_differently(vector: Vector) -> None:
     """F-API-17: what draft-07 says differently."""
     check(vector._replace(schema={"$schema": DRAFT_07, **vector.schema}))

@@ -13,6 +13,7 @@ from mcpclient.protocol.schema import SchemaError, compile_schema
 from mcpclient.protocol.schema.pattern_syntax import PatternError
 from mcpclient.protocol.schema.patterns import Pattern, PatternMemory
 from tests.support.properties import examples
+from tests.support.tables import each_row
 
 
 class Meter:
@@ -89,7 +90,7 @@ MATCHES: list[tuple[str, list[str], list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "yes", "no"), MATCHES, ids=[row[0] for row in MATCHES])
+@each_row(("pattern", "yes", "no"), MATCHES, ids=[row[0] for row in MATCHES])
 def test_matches(pattern: str, yes: list[str], no: list[str]) -> None:
     """F-API-17: the expressions of ECMA-262, as far as they are regular and beyond."""
     for text in yes:
@@ -139,7 +140,7 @@ REFUSED: list[tuple[str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("pattern", "fault"), REFUSED, ids=[row[0][:20] for row in REFUSED])
+@each_row(("pattern", "fault"), REFUSED, ids=[row[0][:20] for row in REFUSED])
 def test_refused(pattern: str, fault: str) -> None:
     """F-API-17, F-SAFE-9: what cannot be checked is refused, with the reason."""
     with pytest.raises(PatternError) as caught:

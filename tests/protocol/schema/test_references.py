@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.protocol.schema import SchemaError, compile_schema
+from tests.support.tables import each_row
 
 DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 INTEGER = {"type": "integer"}
@@ -103,7 +104,7 @@ REFERENCES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("schema", REFERENCES.values(), ids=REFERENCES)
+@each_row("schema", REFERENCES.values(), ids=REFERENCES)
 def test_a_reference_is_followed(schema: object) -> None:
     """F-API-17: references of every kind inside the schema."""
     compiled = compile_schema(schema)
@@ -178,7 +179,7 @@ UNRESOLVABLE: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("schema", "fault"), UNRESOLVABLE.values(), ids=UNRESOLVABLE)
+@each_row(("schema", "fault"), UNRESOLVABLE.values(), ids=UNRESOLVABLE)
 def test_an_unusable_reference_makes_the_schema_unusable(schema: object, fault: str) -> None:
     """F-API-17: nothing is fetched, and nothing is silently taken as permission."""
     with pytest.raises(SchemaError) as caught:

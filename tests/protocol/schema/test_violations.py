@@ -8,6 +8,7 @@ import pytest
 
 from mcpclient.errors import UsageError
 from mcpclient.protocol.schema import compile_schema
+from tests.support.tables import each_row
 
 
 def shown(schema: object, value: object) -> list[str]:
@@ -62,7 +63,7 @@ MESSAGES: list[tuple[Any, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "value", "message"), MESSAGES)
+@each_row(("schema", "value", "message"), MESSAGES)
 def test_messages(schema: object, value: object, message: str) -> None:
     assert shown(schema, value) == [f"at the top: {message}"]
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.tables import each_row
+
 from .__main__ import main, measure
 from .columns import find_columns
 from .marks import MARKS, Mark, judge
@@ -63,7 +65,7 @@ def test_rows_of_this_library_alone() -> None:
         assert len(line["rounds"]["mcpclient"]) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mark", "rounds", "met"),
     [
         (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90, 120], "mcp": [10, 10]}, True),

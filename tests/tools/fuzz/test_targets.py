@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-import pytest
+from tests.support.tables import each_row
 
 from .catalog import CORPUS, load, names, seeds
 from .mutation import Mutator
@@ -17,7 +17,7 @@ def test_every_target_has_seeds() -> None:
     assert [path.name for path in sorted(CORPUS.iterdir())] == names()
 
 
-@pytest.mark.parametrize("name", names())
+@each_row("name", names())
 def test_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: whatever a server sends, the outcome is one that was foreseen."""
     target = load(name)
@@ -26,7 +26,7 @@ def test_seeds_end_as_foreseen(name: str) -> None:
         target(data[: len(data) // 2])
 
 
-@pytest.mark.parametrize("name", names())
+@each_row("name", names())
 def test_mutated_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: the same for generated inputs, which are the same in every run."""
     target, inputs = load(name), list(seeds(name).values())
