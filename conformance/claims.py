@@ -9,10 +9,12 @@ from conformance import replay
 from conformance.replay.differences import DIFFERENCES
 from mcpclient.recording.transcript import Transcript
 
-# Programs of ours on the SDKs of others: they say what no other server does.
-OURS = frozenset({"authorized", "fastmcp", "mcp1", "mcp2", "sdk1", "sdk2"})
+# Programs of ours, all but one on the SDKs of others: they say what no other server does.
+OURS = frozenset({"authorized", "fastmcp", "mcp1", "mcp2", "scripted", "sdk1", "sdk2"})
 
 OFFICIAL = "@modelcontextprotocol/conformance"
+
+SELF = "mcpclient=="
 
 # The clients of other makers that sessions were recorded with, and programs that are built on one.
 SDKS = ("@modelcontextprotocol/sdk", "@modelcontextprotocol/client", "mcp==")
@@ -27,6 +29,7 @@ MAKERS = {
     "@azure/": "Microsoft",
     "@moonrepo/": "moonrepo",
     "@toolbox-sdk/": "Google",
+    SELF: "",
 }
 
 
@@ -37,7 +40,8 @@ class Claims:
     ``servers``: programs, of which the official suite is one. ``makers``: of these or of the SDK
     they are built on. ``sdks``: the sessions in which an official SDK was the client.
     ``programs``: those in which a program that is built on one was. ``official``: those of the
-    official suite, in which this library was. ``not_ours``: the sessions with a
+    official suite, in which this library was. ``own``: those in which it was as well, judged by a
+    clause of the specification. ``not_ours``: the sessions with a
     program that is not ours. ``differences``: what is accepted, by name; ``different``: the
     sessions in which something is. ``chunkings``: in how many ways each session is cut.
     """
@@ -49,6 +53,7 @@ class Claims:
     sdks: int
     programs: int
     official: int
+    own: int
     differences: int
     different: int
     chunkings: int
@@ -59,7 +64,9 @@ class Claims:
             f"makers are replayed, {self.not_ours} of them with servers that are not ours. In "
             f"{self.sdks} the client was an official SDK, in {self.programs} a program built on "
             f"one (the Inspector's command line; Codex, in Rust); {self.official} come "
-            "from the official suite, which tests this library directly. Each is replayed in "
+            "from the official suite, which tests this library directly, and in "
+            f"{self.own} this library was the client of a scripted server, its reactions judged by "
+            "the specification's text. Each is replayed in "
             f"{self.chunkings} chunkings that count once. In {self.different} of them, some of "
             f"{self.differences} [differences](conformance/replay/differences.py) are accepted, "
             "each for a stated reason."
@@ -74,11 +81,12 @@ def counted() -> Claims:
     return Claims(
         sessions=len(sessions),
         servers=len(servers),
-        makers=len({maker(package) for package in packages.values()}),
+        makers=len({maker(package) for package in packages.values()} - {""}),
         not_ours=sum(_program(transcript) not in OURS for transcript in sessions.values()),
         sdks=sum(_client(transcript).startswith(SDKS) for transcript in sessions.values()),
         programs=sum(_client(transcript).startswith(PROGRAMS) for transcript in sessions.values()),
         official=sum(package.startswith(OFFICIAL) for package in packages.values()),
+        own=sum("clause" in transcript.header["script"] for transcript in sessions.values()),
         differences=len(DIFFERENCES),
         different=sum(any(item.names(name) for item in DIFFERENCES) for name in sessions),
         chunkings=min(len(replay.chunkings_of(transcript)) for transcript in sessions.values()),

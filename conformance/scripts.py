@@ -59,6 +59,7 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``connect_timeout``: how long connecting may take, in seconds.
 - ``retry_busy``: whether a request that a busy server refuses is sent again when it said.
 - ``either``: whether Streamable HTTP is tried before legacy SSE.
+- ``offers``: the revision that this library asks for; null: the newest, and others after it.
 
 Its ``auth``, for a protected server, says how to log in:
 
@@ -126,7 +127,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 CLIENT = frozenset(
     {
         *("capabilities", "sampling", "elicitation", "roots"),
-        *("headers", "connect_timeout", "retry_busy", "either"),
+        *("headers", "connect_timeout", "retry_busy", "either", "offers"),
     }
 )
 """What is said of the client and its user."""
@@ -156,6 +157,9 @@ PYTHON2 = "python2"
 INSPECTOR = "inspector"
 """The command line of the official Inspector."""
 
+MCPCLIENT = "mcpclient"
+"""This library, where no SDK's client reacts: what it does is judged by a clause."""
+
 CODEX = "codex"
 """Codex, a host whose client is the official SDK in Rust."""
 
@@ -180,20 +184,26 @@ class Script:
     revision: str = HANDSHAKE
     """The protocol version that is negotiated."""
     driver: str = SDK1
-    """The reference client: `SDK1`, `CLIENT2`, `PYTHON1`, `PYTHON2`, `INSPECTOR` or `CODEX`."""
+    """The client: `SDK1`, `CLIENT2`, `PYTHON1`, `PYTHON2`, `INSPECTOR`, `CODEX` or `MCPCLIENT`."""
     client: Mapping[str, Any] = field(default_factory=dict)
     auth: Mapping[str, Any] | None = None
+    clause: str = ""
+    """What the specification says of the reaction, by which `MCPCLIENT` is judged."""
 
     def transcript_name(self) -> str:
         """Return the name of the transcript's file, without the folder of its transport."""
         name = f"{self.server}-{self.name}"
-        if self.revision != HANDSHAKE and self.revision not in name:
+        if self.revision != HANDSHAKE and self.revision not in name and self.driver != MCPCLIENT:
             name += f"-{self.revision}"
         return f"{name}{_SUFFIXES.get(self.driver, '')}.jsonl"
 
+    def folder(self, transport: str) -> str:
+        """Return the folder of its transcript: those of this library are counted apart."""
+        return f"own-{transport}" if self.driver == MCPCLIENT else transport
+
     def as_json(self) -> dict[str, Any]:
         """Return what the header of a transcript says as ``script``."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if value or name != "clause"}
 
 
 def numbered(steps: Iterable[Step]) -> Iterator[tuple[int, Step]]:

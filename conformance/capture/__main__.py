@@ -28,7 +28,7 @@ def transcripts() -> Iterator[tuple[str, Script, str]]:
     """Yield the name of every transcript, with the script and transport that make it."""
     for script in SCRIPTS:
         for transport in script.transports:
-            yield f"{transport}/{script.transcript_name()}", script, transport
+            yield f"{script.folder(transport)}/{script.transcript_name()}", script, transport
 
 
 def main(names: list[str]) -> int:

@@ -39,9 +39,19 @@ from conformance.capture.targets import (
     sdk_folder,
     target_of,
 )
-from conformance.scripts import CLIENT2, CODEX, INSPECTOR, PYTHON1, PYTHON2, SDK1, Script
+from conformance.scripts import (
+    CLIENT2,
+    CODEX,
+    INSPECTOR,
+    MCPCLIENT,
+    PYTHON1,
+    PYTHON2,
+    SDK1,
+    Script,
+)
 from conformance.workspace import free_port
 from mcpclient.recording.transcript import TRANSCRIPT_VERSION, Record, write_line
+from mcpclient.version import __version__
 
 HERE = Path(__file__).parent
 
@@ -53,6 +63,7 @@ DRIVERS = {
     PYTHON2: ("drive_python2", "mcp", "mcp2"),
     INSPECTOR: ("drive_inspector", "@modelcontextprotocol/inspector", "node-hosts"),
     CODEX: ("drive_codex", "@openai/codex", "node-codex"),
+    MCPCLIENT: ("drive_mcpclient", "mcpclient", ""),
 }
 
 CLIENT_INFO = {"name": "reference-client", "version": "1.0.0"}
@@ -204,9 +215,7 @@ class Session:
             "recorded": datetime.now(timezone.utc).date().isoformat(),
             "protocol_version": spoken_in(records),
             "client": {
-                "package": (node_package if package.startswith("@") else python_package)(
-                    package, environment
-                ),
+                "package": _client_package(package, environment),
                 "info": client_in(records) or CLIENT_INFO,
                 "capabilities": self.script.client.get("capabilities", {}),
             },
@@ -240,11 +249,19 @@ class Session:
 def _driver(program: str, environment: str) -> list[str]:
     if program.endswith(".mjs"):
         return [peers.node() or "node", str(HERE / program), str(sdk_folder())]
+    if not environment:
+        return [sys.executable, "-m", f"{__package__}.{program}"]
     # A program in Node is driven from outside.
     python = sys.executable if environment.startswith("node-") else peers.python(environment)
     if python is None or not peers.is_installed(environment):
         raise NotInstalledError(f"python -m conformance.peers install {environment}")
     return [python, "-E", "-s", "-B", "-m", f"{__package__}.{program}"]
+
+
+def _client_package(package: str, environment: str) -> str:
+    if not environment:
+        return f"{package}=={__version__}"
+    return (node_package if package.startswith("@") else python_package)(package, environment)
 
 
 async def _listening(process: asyncio.subprocess.Process, port: int) -> None:

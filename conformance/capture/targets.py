@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance import peers
+from mcpclient.version import __version__
 
 OWN = Path(__file__).parent / "servers"
 
@@ -49,6 +51,9 @@ PATHS = {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}
 
 # Where a server is asked that has moved to the usual path.
 OLD_PATHS = {"mcp1-moved": "/mcp/"}
+
+# Our server without an SDK: its variants are plans.
+SCRIPTED = "scripted"
 
 # Stands for the port that a server shall listen on, where no variable says it.
 PORT_ARGUMENT = "{port}"
@@ -137,6 +142,10 @@ def target_of(server: str, transport: str) -> Target:
         elif python:
             words.insert(0, python)
         command = words if peers.is_installed(environment) else None
+    elif server.startswith(f"{SCRIPTED}-"):
+        environment = SCRIPTED
+        module = f"{__package__}.servers.{SCRIPTED}"
+        command = [sys.executable, "-m", module, transport, server[len(SCRIPTED) + 1 :]]
     elif (server, transport) == ("mcp1", "ws"):
         environment = "mcp1"
         python = peers.python(environment)
@@ -171,6 +180,8 @@ def sdk_folder() -> Path:
 
 
 def _package(server: str, environment: str) -> str:
+    if environment == SCRIPTED:
+        return f"mcpclient=={__version__}"
     if environment == "node-servers":
         return node_package(f"@modelcontextprotocol/server-{server}", environment)
     if environment == "node-others":

@@ -174,7 +174,8 @@ class Player:
         last_id = header(headers, _LAST_EVENT_ID) or None
         for channel, ended in self._ended.items():
             events = [one.get("event", {}) for one in self.received_on(channel)]
-            delays = [int(event["retry"]) for event in events if "retry" in event]
+            # Strings are not numbers, and mean nothing.
+            delays = [event["retry"] for event in events if isinstance(event.get("retry"), int)]
             is_resumed = last_id is not None and last_id in [event.get("id") for event in events]
             if delays and is_resumed:
                 waited = (asyncio.get_running_loop().time() - ended) * 1000
@@ -192,7 +193,7 @@ class Player:
             heads = [one["http"] for one in self.received_on(channel) if "http" in one]
             after = [header(head["headers"], _RETRY_AFTER) for head in heads]
             refused = next(one.record for one in self.lines if one.record["channel"] == channel)
-            if any(after) and key_of(refused) == key_of(record):
+            if after[:1] and after[0].isdigit() and key_of(refused) == key_of(record):
                 waited = asyncio.get_running_loop().time() - ended
                 self.check(
                     waited >= float(after[0]) - _CLOCK_STEP,

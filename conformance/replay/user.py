@@ -74,7 +74,7 @@ class User:
         self.questions = 0
         self._steps: Sequence[Mapping[str, Any]] = script["steps"]
         self._settings: Mapping[str, Any] = script.get("client", {})
-        self._offers = offers
+        self._offers = self._settings.get("offers", offers)
         self._may_ask = may_ask
         self._auth: Mapping[str, Any] | None = script.get("auth")
         self._watcher = watcher

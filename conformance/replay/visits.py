@@ -10,6 +10,14 @@ from conformance.situation import Browser, Following
 
 __all__ = ["authentication"]
 
+
+class _Elsewhere(Following):
+    """The code is entered on another device, at once."""
+
+    async def show_device_code(self, request: mcpclient.ShowDeviceCode) -> None:
+        pass
+
+
 REDIRECT = "http://127.0.0.1:50009/callback"
 
 
@@ -18,7 +26,7 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Brow
     if auth is None:
         return None
     options: dict[str, Any] = {"local_development": True, "trust_first_issuer": True}
-    for name in ("client_id", "client_secret"):
+    for name in ("client_id", "client_secret", "device"):
         if name in auth:
             options[name] = auth[name]
     if "scope" in auth:
@@ -26,7 +34,7 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Brow
     if auth["grant"] == "client_credentials":
         return mcpclient.ClientCredentials(store=mcpclient.MemoryStore(), **options)
     return mcpclient.OAuth(
-        provider=Following(visit),
+        provider=_Elsewhere(visit),
         redirect_uri=REDIRECT,
         client_name=client_name,
         token_endpoint_auth_method="client_secret_post" if "client_secret" in auth else "none",

@@ -10,6 +10,7 @@ from conformance.capture.collection import (
     reference_servers,
     stateless,
 )
+from conformance.capture.collection.reactions import REACTIONS
 from conformance.scripts import Script
 
 SCRIPTS: tuple[Script, ...] = (
@@ -19,4 +20,5 @@ SCRIPTS: tuple[Script, ...] = (
     *authorization.SCRIPTS,
     *python_client.SCRIPTS,
     *programs.SCRIPTS,
+    *(reaction.script for reaction in REACTIONS),
 )

@@ -231,7 +231,7 @@ class _Connection:
 
     async def _pass_events(self, channel: str) -> None:
         buffer = bytearray()
-        while isinstance(event := await self._from_server(channel), h11.Data):
+        while isinstance(event := await self._from_server(channel, buffer), h11.Data):
             buffer += event.data
             for block in event_blocks(buffer):
                 await self._pass_event(channel, block)
@@ -240,11 +240,14 @@ class _Connection:
         self._note(RECEIVED, channel, {"end": "complete"})
 
     async def _from_server(
-        self, channel: str
+        self, channel: str, event: bytes | bytearray = b""
     ) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what comes next; if nothing does, pass on first the part of an event that came."""
         try:
             return await self._server.next_event()
         except (h11.RemoteProtocolError, ConnectionError) as error:
+            if event:
+                await self._pass_event(channel, bytes(event))
             self._note(RECEIVED, channel, {"end": "cut off"})
             raise _BrokenOffError from error
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -92,4 +93,4 @@ def read_seen(path: Path) -> Iterator[dict[str, Any]]:
 if __name__ == "__main__":
     with open(sys.argv[1], "a", encoding="utf-8") as file:
         code = Relay(file, sys.argv[2:]).run()
-    sys.exit(code)
+    os._exit(code)  # the thread that reads may still do so

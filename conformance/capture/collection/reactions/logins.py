@@ -1,0 +1,284 @@
+"""Logins: 401 and 403 at each place, metadata, tokens that end, and what refuses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.capture.collection.reactions.parts import (
+    ANSWER,
+    HELLO,
+    ORIGIN,
+    PING,
+    TOOLS_CHANGED,
+    USUAL,
+    Await,
+    Plan,
+    Reaction,
+    Reply,
+    plain,
+    reaction,
+    stream,
+)
+
+_CODE = {"grant": "authorization_code"}
+_DEVICE = {"grant": "authorization_code", "device": True}
+_PRM = "GET /.well-known/oauth-protected-resource/mcp"
+_PRM_AT_ROOT = "GET /.well-known/oauth-protected-resource"
+_AS = "GET /.well-known/oauth-authorization-server"
+_OPENID = "GET /.well-known/openid-configuration"
+_TOKEN = "POST /token"
+
+_DISCOVERY = (
+    "Authorization server discovery: metadata by the challenge or the well-known places; what is "
+    "missing or invalid is an error."
+)
+_TOKENS = (
+    "RFC 6749, 5: the fields of a token response; 5.2: its errors. Tokens are never sent twice."
+)
+_STEP_UP = (
+    "Authorization, Step-Up: insufficient_scope leads to a login for the wider scope, in bounds."
+)
+_DEVICE_FLOW = (
+    "RFC 8628, 3.5: authorization_pending and slow_down go on, other errors end the login."
+)
+
+
+def json(status: int = 200, /, **members: Any) -> Reply:
+    """Return a document of the authorization server."""
+    return Reply(status, result=members)
+
+
+def _refused(status: int, challenge: str = "") -> Reply:
+    headers = {"WWW-Authenticate": f"Bearer {challenge}"} if challenge else {}
+    return Reply(status, headers, body=b"")
+
+
+def _login(name: str, clause: str, *steps: Any, auth: Any = None, **members: Any) -> Reaction:
+    """Return a session with a server that wants a login."""
+    replies = members.pop("replies", {})
+    plan = Plan(replies, login=True, **members)
+    return reaction(f"login-{name}", clause, plan, *steps, auth=auth or _CODE)
+
+
+def _error(code: str, status: int = 400) -> Reply:
+    return json(status, error=code, error_description="as the plan says")
+
+
+_FOUND = (
+    _login("as-usual", _DISCOVERY, HELLO, PING),
+    _login(
+        "without-resource-metadata",
+        _DISCOVERY,
+        HELLO,
+        replies={_PRM: (plain(404),), _PRM_AT_ROOT: (plain(404),)},
+    ),
+    _login(
+        "resource-metadata-at-the-root",
+        _DISCOVERY,
+        HELLO,
+        replies={
+            _PRM: (plain(404),),
+            "initialize": (_refused(401), USUAL),
+            _PRM_AT_ROOT: (json(resource=ORIGIN, authorization_servers=[ORIGIN]),),
+        },
+    ),
+    *(
+        _login(f"resource-metadata-{name}", _DISCOVERY, HELLO, replies={_PRM: (reply,)})
+        for name, reply in {
+            "of-another": json(resource="https://example.com/mcp", authorization_servers=["x"]),
+            "ill-typed": json(resource=f"{ORIGIN}/mcp", authorization_servers="one"),
+            "without-servers": json(resource=f"{ORIGIN}/mcp", authorization_servers=[]),
+            "no-json": plain(200, "<p>Hello</p>"),
+            "failing": plain(500),
+        }.items()
+    ),
+    *(
+        _login(f"metadata-{name}", _DISCOVERY, HELLO, replies={_AS: (reply,), _OPENID: (reply,)})
+        for name, reply in {
+            "missing": plain(404),
+            "no-json": plain(200, "<p>Hello</p>"),
+            "failing": plain(503),
+            "empty": json(issuer=ORIGIN),
+        }.items()
+    ),
+    *(
+        _login(f"metadata-{name}", _DISCOVERY, HELLO, metadata=members)
+        for name, members in {
+            "without-challenge-methods": {"code_challenge_methods_supported": ["plain"]},
+            "without-authorization": {"authorization_endpoint": None},
+            "without-registration": {"registration_endpoint": None},
+            "ill-typed": {"token_endpoint": 5},
+            "of-another-issuer": {"issuer": "https://example.com"},
+            "unsafe": {"authorization_endpoint": "javascript:alert(1)"},
+            "offline": {"scopes_supported": ["tools", "offline_access"]},
+            "basic": {"token_endpoint_auth_methods_supported": ["client_secret_basic"]},
+        }.items()
+    ),
+    _login(
+        "scope-of-the-challenge",
+        _DISCOVERY,
+        HELLO,
+        replies={"initialize": (_refused(401, 'scope="tools more"'), USUAL)},
+    ),
+)
+
+_REGISTERED = tuple(
+    _login(
+        f"registration-{name}",
+        "RFC 7591, 3.2: the response has a client_id, or says why not.",
+        HELLO,
+        replies={"POST /register": (reply,)},
+    )
+    for name, reply in {
+        "refused": _error("invalid_redirect_uri"),
+        "without-id": json(201, client_name="somebody"),
+        "with-a-secret": json(201, client_id="client-2", client_secret="the-secret-of-client-2"),
+        "failing": plain(500),
+    }.items()
+)
+
+_GRANTED = (
+    *(
+        _login(f"token-{name}", _TOKENS, HELLO, replies={_TOKEN: (reply,)})
+        for name, reply in {
+            "without-access": json(token_type="Bearer"),
+            "of-another-type": json(access_token="the-token-with-the-number-1", token_type="mac"),
+            "refused": _error("invalid_grant"),
+            "client-unknown": _error("invalid_client", 401),
+            "failing": plain(503),
+            "no-json": plain(200, "<p>Hello</p>"),
+        }.items()
+    ),
+    *(
+        _login(
+            f"callback-{name}",
+            "RFC 6749, 4.1.2: code and state, or an error.",
+            HELLO,
+            replies={
+                "GET /authorize": (
+                    Reply(302, {"Location": f"http://127.0.0.1:50009/callback?{query}"}, body=b""),
+                )
+            },
+        )
+        for name, query in {
+            "refused": "error=access_denied&error_description=no",
+            "without-code": "state=nobodys",
+        }.items()
+    ),
+)
+
+_RENEWED = (
+    _login(
+        "token-renewed-early",
+        "Logins: a token that is about to expire is renewed before it is refused.",
+        HELLO,
+        {"do": "pause", "seconds": 3.3},
+        HELLO,
+        PING,
+        token_seconds=6,
+    ),
+    _login(
+        "refresh-refused",
+        "RFC 6749, 6: a refresh token that is refused is given up; the user logs in anew.",
+        HELLO,
+        PING,
+        replies={
+            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
+            _TOKEN: (USUAL, _error("invalid_grant"), USUAL),
+        },
+    ),
+    _login(
+        "refresh-fails-for-now",
+        "RFC 6749, 5.2: a server that fails has not refused the token.",
+        HELLO,
+        PING,
+        replies={
+            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
+            _TOKEN: (USUAL, plain(503), USUAL),
+        },
+    ),
+    _login(
+        "refresh-by-a-client-forgotten",
+        "RFC 6749, 5.2: invalid_client; RFC 7591: the client registers again.",
+        HELLO,
+        PING,
+        replies={
+            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
+            _TOKEN: (USUAL, _error("invalid_client", 401), USUAL),
+        },
+    ),
+    *(
+        _login(
+            f"refused-at-{name}",
+            "Logins: 401 says that a token is needed or invalid; nobody goes round.",
+            HELLO,
+            PING,
+            replies={method: replies},
+        )
+        for name, method, replies in (
+            ("a-call", "tools/call", (_refused(401), USUAL)),
+            ("a-call-always", "tools/call", (_refused(401, 'error="invalid_token"'),)),
+            ("hello-always", "initialize", (_refused(401),)),
+            ("initialized", "notifications/initialized", (_refused(401), USUAL)),
+            ("the-stream", "GET", (_refused(401), plain(405))),
+            ("the-stream-always", "GET", (_refused(401),)),
+            ("the-end", "DELETE", (_refused(401),)),
+        )
+    ),
+    _login(
+        "refused-in-a-resumption",
+        "Logins: each request carries the token, also a GET that resumes.",
+        HELLO,
+        PING,
+        replies={
+            "tools/call": (stream("id: event-1\nretry: 50\ndata: \n\n", cut=True),),
+            "GET": (plain(405), _refused(401, 'error="invalid_token"'), stream(ANSWER)),
+        },
+    ),
+    _login(
+        "refused-at-the-stream-later",
+        "Logins: each request carries the token, also a GET that reconnects.",
+        {"do": "wait_for", "method": "notifications/tools/list_changed", "count": 2},
+        PING,
+        replies={
+            "GET": (
+                stream("retry: 50\n\n", TOOLS_CHANGED, Await("notifications/initialized")),
+                _refused(401, 'error="invalid_token"'),
+                stream(TOOLS_CHANGED, Await("DELETE")),
+            )
+        },
+    ),
+)
+
+_WIDENED = (
+    *(
+        _login(f"scope-{name}", _STEP_UP, HELLO, PING, replies={"tools/call": replies})
+        for name, replies in {
+            "wider": (_refused(403, 'error="insufficient_scope", scope="tools more"'), USUAL),
+            "never-enough": (_refused(403, 'error="insufficient_scope", scope="all"'),),
+            "unnamed": (_refused(403, 'error="insufficient_scope"'), USUAL),
+            "forbidden": (_refused(403, 'error="other"'), USUAL),
+        }.items()
+    ),
+    *(
+        _login(f"device-{name}", _DEVICE_FLOW, HELLO, auth=_DEVICE, replies=replies)
+        for name, replies in {
+            "at-once": {},
+            "pending": {_TOKEN: (_error("authorization_pending"),) * 2 + (USUAL,)},
+            "denied": {_TOKEN: (_error("access_denied"),)},
+            "expired": {_TOKEN: (_error("authorization_pending"), _error("expired_token"))},
+            "refused": {_TOKEN: (_error("invalid_grant"),)},
+            "without-code": {"POST /device": (json(user_code="ABCD-EFGH"),)},
+            "without-user-code": {
+                "POST /device": (json(device_code="d", verification_uri=f"{ORIGIN}/enter"),)
+            },
+            "unsafe": {
+                "POST /device": (
+                    json(device_code="d", user_code="A", verification_uri="javascript:alert(1)"),
+                )
+            },
+        }.items()
+    ),
+)
+
+SESSIONS: tuple[Reaction, ...] = (*_FOUND, *_REGISTERED, *_GRANTED, *_RENEWED, *_WIDENED)

@@ -1,0 +1,143 @@
+"""What HTTP may answer a call, and how a session ends."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+from conformance.capture.collection.reactions.parts import (
+    ANSWER,
+    HELLO,
+    LOG,
+    PING,
+    USUAL,
+    Await,
+    Plan,
+    Reaction,
+    Reply,
+    error,
+    plain,
+    reaction,
+    stream,
+)
+
+_JSON = {"Content-Type": "application/json"}
+_DONE = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
+_AGAIN = "Session Management: a client that receives 404 for a session MUST start a new one."
+_GONE = error(-32001, "Session not found", 404)
+_STATUS = "Streamable HTTP: a status that is no success is reported; nothing is sent again."
+_DELETE = "Session Management: the server MAY answer DELETE with 405."
+_BUSY = "RFC 9110, 10.2.3: Retry-After says how long to wait; the limits of the call hold."
+
+
+def _called(name: str, clause: str, *replies: Reply, **members: object) -> Reaction:
+    """Return a session whose calls are answered in these ways, and one more as usual."""
+    steps = [HELLO] * len(replies)
+    return reaction(name, clause, Plan({"tools/call": (*replies, USUAL)}), *steps, PING, **members)
+
+
+def _lost(name: str, *replies: Reply, **others: tuple[Reply, ...]) -> Reaction:
+    return reaction(f"session-{name}", _AGAIN, Plan({"ping": replies, **others}), PING, PING, HELLO)
+
+
+SESSIONS: tuple[Reaction, ...] = (
+    _called(
+        "answers-coded",
+        "RFC 9110, 8.4: what the client accepts, it decodes.",
+        Reply(200, {**_JSON, "Content-Encoding": "gzip"}, body=gzip.compress(_DONE % 2, mtime=0)),
+        Reply(200, {**_JSON, "Content-Encoding": "deflate"}, body=zlib.compress(_DONE % 3)),
+        Reply(200, {**_JSON, "Content-Encoding": "identity"}, body=_DONE % 4),
+        Reply(200, {**_JSON, "Content-Encoding": "rot13"}, body=_DONE % 5),
+        Reply(200, {**_JSON, "Content-Encoding": "gzip"}, body=b"not gzip"),
+    ),
+    _called(
+        "answers-with-no-message",
+        "JSON-RPC 2.0, 5: an answer is an object with the id of its request.",
+        Reply(200, _JSON, body=b"{"),
+        Reply(200, _JSON, body=b'{"jsonrpc":"2.0","id":"another","result":{}}'),
+        Reply(200, _JSON, body=b"[]"),
+        Reply(200, _JSON, body=b'{"jsonrpc":"2.0","id":5}'),
+        Reply(200, _JSON, body=b'{"jsonrpc":"2.0","id":6,"result":[]}'),
+        Reply(200, _JSON, body=b'[{"jsonrpc":"2.0","id":7,"result":{"content":[]}}]'),
+        Reply(200, _JSON, body=b'{"jsonrpc":"2.0","id":"8","result":{"content":[]}}'),
+        Reply(200, _JSON, body=b'{"jsonrpc":"2.0","id":9.0,"result":{"content":[]}}'),
+        Reply(200, {"Content-Type": "text/html"}, body=b"<p>Hello</p>"),
+        plain(200),
+        plain(202),
+        plain(204),
+    ),
+    _called(
+        "statuses",
+        _STATUS,
+        *(plain(status, "No") for status in (400, 401, 403, 405, 410, 500, 502)),
+        error(-32603, "Failed", 500),
+        error(-32602, "Bad", 400),
+        error(-32601, "Unknown", 404),
+    ),
+    _called(
+        "redirects",
+        "RFC 9110, 15.4: 307 and 308 keep the method and the body; 303 does not.",
+        plain(307, Location="/mcp?again=1"),
+        plain(308, Location="/mcp"),
+        plain(303, Location="/mcp"),
+        plain(307),
+        plain(307, Location="ftp://127.0.0.1/mcp"),
+    ),
+    reaction(
+        "redirects-round",
+        "RFC 9110, 15.4: detect cyclical redirections.",
+        Plan({"tools/call": (plain(307, Location="/mcp"),)}),
+        HELLO,
+        PING,
+    ),
+    _called("busy-once", _BUSY, plain(503, Retry_After="1"), client={"retry_busy": True}),
+    _called("busy-for-long", _BUSY, plain(429, Retry_After="3600"), client={"retry_busy": True}),
+    _called(
+        "busy-without-time", _BUSY, plain(429, Retry_After="soon"), client={"retry_busy": True}
+    ),
+    _called("busy-and-failing", _BUSY, plain(429), plain(500), client={"retry_busy": True}),
+    _called("busy-and-not-asked-for", _BUSY, plain(503, Retry_After="1")),
+    _called(
+        "closes",
+        "RFC 9112, 9.6: after close no further request is sent on a connection.",
+        Reply(200, {"Connection": "close"}),
+        stream(ANSWER, cut=True),
+    ),
+    _lost("404-with-an-error", _GONE, USUAL),
+    _lost("404-plain", plain(404, "Not Found"), USUAL),
+    _lost("400-of-it", error(-32000, "Bad Request: No valid session ID provided", 400), USUAL),
+    _lost("400-of-something-else", error(-32000, "Bad Request: no such thing", 400), USUAL),
+    _lost("404-always", _GONE),
+    _lost("404-and-hello-refused", _GONE, USUAL, initialize=(USUAL, plain(500))),
+    _lost("404-and-hello-unknown", _GONE, USUAL, initialize=(USUAL, plain(404))),
+    _lost("404-of-a-method", error(-32601, "Method not found", 404), USUAL),
+    reaction(
+        "without-session-404",
+        _STATUS,
+        Plan({"ping": (plain(404), USUAL)}, has_session=False),
+        PING,
+        PING,
+    ),
+    reaction(
+        "session-lost-in-flight",
+        _AGAIN,
+        Plan(
+            {"tools/call": (stream(LOG, Await("initialize", 2), ANSWER),), "ping": (_GONE, USUAL)}
+        ),
+        {"do": "together", "steps": (HELLO, PING)},
+        HELLO,
+    ),
+    reaction(
+        "session-lost-with-a-level",
+        _AGAIN,
+        Plan({"ping": (_GONE, USUAL)}),
+        {"do": "set_log_level", "level": "warning"},
+        {"do": "subscribe", "uri": "test://one"},
+        PING,
+        HELLO,
+    ),
+    *(
+        reaction(f"delete-{status}", _DELETE, Plan({"DELETE": (plain(status),)}), HELLO)
+        for status in (404, 405, 500)
+    ),
+)
