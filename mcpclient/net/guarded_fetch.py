@@ -17,8 +17,9 @@ from ..errors import AuthError, CallTimeout, ConnectFailed, ConnectKind, McpErro
 from ..framing.http1 import ResponseHead
 from ..framing.uri import parse_url
 from .dialing import Dialer
+from .exchange import HttpRequest
 from .futures import resolve
-from .http import HttpClient, HttpRequest
+from .http import HttpClient
 from .network_options import NetworkOptions
 
 if TYPE_CHECKING:

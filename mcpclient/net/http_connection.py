@@ -19,7 +19,8 @@ from .dialing import lost_connection
 from .stream import HeldTransport, read_buffer
 
 if TYPE_CHECKING:
-    from .http import Exchange, HttpClient
+    from .exchange import Exchange
+    from .http import HttpClient
 
 # The most pieces of a coded body, of 64 KiB at most, decoded in one turn of the loop. A single
 # read can expand to 64 MiB, which would block the loop for seconds.

@@ -19,11 +19,11 @@ from ..framing.http1 import ResponseHead
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
+from ..net.exchange import Exchange, ResponseSink
 from ..net.futures import resolve
-from ..net.http import ResponseSink
 from .backoff import Retries
 from .base import Receiver, deliver_text
-from .http_messages import Refusal, Sending
+from .http_messages import Refusal
 
 # Event ids remembered to recognise events that a server repeats after a resumption.
 _REMEMBERED = 256
@@ -146,7 +146,7 @@ class EventStream:
 _QUICK = 0.4
 _MAX_UNANSWERED = 2
 
-OpenStream = Callable[[str, ResponseSink], Awaitable[Sending]]
+OpenStream = Callable[[str, ResponseSink], Awaitable[Exchange]]
 """Sends the GET, with the last event id if there is one, its response going to the sink."""
 
 
@@ -239,7 +239,7 @@ class ServerStream:
                 self._unanswered = 0
             exchange.abort()
 
-    # net.http.ResponseSink
+    # net.exchange.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
         self._is_answered = True

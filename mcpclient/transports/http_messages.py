@@ -9,18 +9,17 @@ import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar, Union
 
-from ..errors import AuthError, HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
+from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
 from ..net.clocks import PausableClocks
-from ..net.futures import cancel, cancel_all, settled
-from ..net.http import Exchange, HttpClient, HttpRequest, ResponseSink, http_error
+from ..net.exchange import ERROR_BODY_LIMIT, RequestAuthorization, http_error
+from ..net.futures import cancel_all
 from ..protocol.outgoing import Outgoing
 
 if TYPE_CHECKING:
-    from ..net.http_connection import HttpConnection
     from ..net.process.programs import HeadersFrom
 
 T = TypeVar("T")
@@ -32,9 +31,6 @@ HeaderSource = Union[
     Mapping[str, str], Callable[[], Union[Mapping[str, str], Awaitable[Mapping[str, str]]]]
 ]
 """The caller's headers: a mapping, or a function, plain or async, called before every request."""
-
-ERROR_BODY_LIMIT = 64 * 1024
-"""The most bytes kept of an error response's body."""
 
 # The most bytes searched of a refusal that is not a JSON-RPC error: the ones we know are short.
 _SHORT_BODY = 1024
@@ -250,21 +246,6 @@ def _json_or_none(body: bytes) -> Any:
         return None
 
 
-class RequestAuthorization(Protocol):
-    """The authorization of one request, through all its repetitions."""
-
-    def headers(self, url: str | None = None) -> Mapping[str, str] | Awaitable[Mapping[str, str]]:
-        """The headers of the next sending, plain or async, to ``url`` after a redirect."""
-        ...
-
-    def note(self, head: ResponseHead) -> None:
-        """Handle a response that is not a refusal."""
-
-    async def recover(self, head: ResponseHead) -> bool:
-        """Get other credentials after a 401 or 403; return whether to send the request again."""
-        ...
-
-
 class Authorizer(Protocol):
     """A source of the caller's identity; it pauses ``clocks``, if any, while a human is asked."""
 
@@ -288,141 +269,3 @@ Credentials = Union[Mapping[str, str], Authorizer]
 def authorizer_in(credentials: Credentials | None) -> Authorizer | None:
     """Return the authorizer of requests; None for fixed headers."""
     return None if isinstance(credentials, Mapping) else credentials
-
-
-Sending = Union[Exchange, "AuthorizedExchange"]
-"""A request under way."""
-
-
-class AuthorizedExchange:
-    """One request with authorization. Its sink is called as `Exchange` calls one."""
-
-    def __init__(
-        self,
-        client: HttpClient,
-        request: HttpRequest,
-        sink: ResponseSink,
-        authorization: RequestAuthorization,
-    ) -> None:
-        self._client = client
-        self._request = request
-        self._sink = sink
-        self._authorization = authorization
-        self._exchange: Exchange | None = None
-        self._refusal: Refusal | None = None
-        self._held: HttpConnection | None = None  # a login may go on over the same connection
-        self._is_given_up = False
-        self._task: asyncio.Task[None] | None = None
-        headers = authorization.headers()
-        # Plain ones come as a dict: to ask whether one can be awaited takes as long as the rest.
-        if not isinstance(headers, dict) and inspect.isawaitable(headers):
-            self._task = client.tasks.start(self._send(None, headers))
-        else:
-            self._exchange = client.request(self._with(headers, request.url), self)
-
-    @property
-    def url(self) -> Url:
-        """The URL of the request, after redirects."""
-        return self._request.url if self._exchange is None else self._exchange.url
-
-    def abort(self) -> None:
-        """Cancel the request; the sink is not called any more. Idempotent."""
-        self._is_given_up = True
-        cancel(self._task)
-        self._settle()
-        if self._exchange is not None:
-            self._exchange.abort()
-
-    async def _send(
-        self, refusal: Refusal | None, asked: Awaitable[Mapping[str, str]] | None = None
-    ) -> None:
-        """Send the request, after a refusal only with other credentials; or pass that on."""
-        try:
-            if refusal is None or await self._answer(self._authorization.recover(refusal.head)):
-                headers = await self._answer(asked or self._authorization.headers())
-                request = self._with(headers, self._request.url)
-                self._refusal = None
-                self._settle()
-                self._exchange = self._client.request(request, self)
-                return
-        except McpError as error:
-            if refusal is not None and error.__cause__ is None:
-                # For a server without OAuth, the refusal is the best error.
-                error.__cause__ = http_error(refusal.head, bytes(refusal.body), self.url)
-            self._settle()
-            if not self._is_given_up:
-                self._sink.response_failed(error)
-            return
-        self._settle()
-        self._sink.head_received(refusal.head)
-        if refusal.body:
-            self._sink.body_received(bytes(refusal.body))
-        self._sink.response_ended()
-
-    def _settle(self) -> None:
-        """Forget the task, which may end this itself, and free the connection of a refusal."""
-        self._task = None
-        held, self._held = self._held, None
-        if held is not None:
-            self._client.release(held)
-
-    async def _answer(self, asked: T | Awaitable[T]) -> T:
-        """Return the authorizer's result. Raises only `McpError`, unless the request was aborted:
-        any other exception would end the task, and the caller would wait for ever.
-        """
-        try:
-            answer = await settled(asked)
-            if not self._is_given_up:
-                return answer
-        except McpError:
-            raise
-        except (Exception, asyncio.CancelledError) as error:
-            if not self._is_given_up:
-                # Not this task was cancelled, but one that the caller's own function awaited.
-                raise AuthError(f"authorization failed with {type(error).__name__}") from error
-        raise asyncio.CancelledError  # the caller's own function may have swallowed it
-
-    def _with(self, headers: Mapping[str, str], url: Url) -> HttpRequest:
-        fields = merged(self._request.headers, headers.items())
-        return self._request._replace(url=url, headers=fields, renew=self._renew)
-
-    async def _renew(self, request: HttpRequest) -> HttpRequest:
-        """Return the request for another sending; a proof serves only once (RFC 9449)."""
-        headers = await self._answer(self._authorization.headers(http_url(request.url)))
-        return self._with(headers, request.url)
-
-    # net.http.ResponseSink
-
-    def head_received(self, head: ResponseHead) -> None:
-        if head.status in (401, 403):
-            self._refusal = Refusal(head)
-            return
-        try:
-            self._authorization.note(head)
-        except AuthError as error:
-            self._sink.response_failed(error)
-            self.abort()
-        else:
-            self._sink.head_received(head)
-
-    def body_received(self, data: bytes) -> None:
-        if self._refusal is None:
-            self._sink.body_received(data)
-        elif self._refusal.add(data) and self._exchange is not None:
-            self._exchange.abort()
-            self.response_ended()
-
-    def response_ended(self) -> None:
-        if self._refusal is None:
-            self._sink.response_ended()
-            self._exchange = None  # it refers to this: so both are freed without the collector
-        else:
-            self._held = None if self._exchange is None else self._client.claim(self._exchange)
-            self._task = self._client.tasks.start(self._send(self._refusal))
-
-    def response_failed(self, error: McpError) -> None:
-        if self._refusal is not None:
-            # The head of a refusal is enough; its body is not needed.
-            self._task = self._client.tasks.start(self._send(self._refusal))
-        else:
-            self._sink.response_failed(error)

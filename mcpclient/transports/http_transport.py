@@ -28,19 +28,18 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId, is_answer
 from ..net.dialing import Dialer
+from ..net.exchange import Exchange, HttpRequest, ResponseSink
 from ..net.futures import cancel
-from ..net.http import HttpClient, HttpRequest, ResponseSink
+from ..net.http import HttpClient
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport, deliver_text
 from .event_stream import EventStream, ServerStream, is_event_stream
 from .http_messages import (
-    AuthorizedExchange,
     CallerHeaders,
     Credentials,
     Fields,
     HeaderSource,
     Refusal,
-    Sending,
 )
 
 if TYPE_CHECKING:
@@ -143,14 +142,12 @@ class HttpTransport(Transport, Generic[PostT]):
         outgoing: Outgoing | None = None,
         *,
         passive: bool = False,
-    ) -> Sending:
+    ) -> Exchange:
         """Start a request. ``passive``: see `Authorizer.request`."""
         authorization = self._headers.authorization(
             request.method, request.url, outgoing, passive=passive
         )
-        if authorization is None:
-            return self._http.request(request, sink)
-        return AuthorizedExchange(self._http, request, sink, authorization)
+        return self._http.request(request, sink, authorization)
 
     def hold(self, *, is_held: bool) -> None:
         self._http.hold(is_held=is_held)
@@ -220,16 +217,16 @@ class PostedMessage:
         self._transport = transport
         self._outgoing = outgoing
         self._refusal: Refusal | None = None
-        self._exchange: Sending | None = None
+        self._exchange: Exchange | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def begin(self, exchange: Sending) -> None:
+    def begin(self, exchange: Exchange) -> None:
         """Start the timer of a message that was sent."""
         self._exchange = exchange
         if self.taken is not None:
             self._end_after(_NOTIFICATION_TIMEOUT, "did not accept a message")
 
-    # net.http.ResponseSink
+    # net.exchange.ResponseSink
 
     def head_received(self, head: ResponseHead) -> None:
         if self._outgoing.answers is None:

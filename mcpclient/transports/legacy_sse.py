@@ -20,12 +20,12 @@ from ..framing.content_coding import ACCEPT_ENCODING
 from ..framing.http1 import ResponseHead
 from ..framing.sse import EventDecoder, OversizedEvent
 from ..framing.uri import Url, resolve_url
+from ..net.exchange import Exchange, HttpRequest
 from ..net.futures import consume_exception
-from ..net.http import HttpRequest
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned, Receiver, deliver_text
 from .event_stream import is_event_stream
-from .http_messages import Fields, Refusal, Sending
+from .http_messages import Fields, Refusal
 from .http_transport import HttpTransport, PostedMessage
 
 _POST_HEADERS = [("Content-Type", "application/json"), ("Accept-Encoding", ACCEPT_ENCODING)]
@@ -39,7 +39,7 @@ class LegacySseTransport(HttpTransport[PostedMessage]):
     most_draining: int = 64
     drains_for: float | None = None
 
-    _stream: Sending | None = None
+    _stream: Exchange | None = None
     _sink: _Stream | None = None
 
     async def open(self, receiver: Receiver) -> None:

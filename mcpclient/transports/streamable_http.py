@@ -19,12 +19,12 @@ from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ..framing.uri import Url
 from ..jsonrpc.messages import RequestId
 from ..net.dialing import Dialer
+from ..net.exchange import Exchange, HttpRequest, ResponseSink
 from ..net.futures import BackgroundTasks
-from ..net.http import HttpRequest, ResponseSink
 from ..protocol.outgoing import Outgoing
 from .base import Abandoned
 from .event_stream import EventStream, ServerStream
-from .http_messages import Credentials, Fields, HeaderSource, Sending, speaks_of_the_session
+from .http_messages import Credentials, Fields, HeaderSource, speaks_of_the_session
 from .http_transport import HttpTransport, Post, PostedMessage
 
 _POST_HEADERS = [
@@ -125,7 +125,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
         stream = EventStream(self.receiver, self.max_message_size)
         accepted.add_done_callback(self._note_offer)
 
-        async def open_channel(last_event_id: str, sink: ResponseSink) -> Sending:
+        async def open_channel(last_event_id: str, sink: ResponseSink) -> Exchange:
             # The user must not have to log in for a channel that the server may not even offer.
             return await self.open_stream(last_event_id, sink, passive=not self._offers_channel)
 
@@ -153,7 +153,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
 
     async def open_stream(
         self, last_event_id: str, sink: ResponseSink, *, passive: bool = False
-    ) -> Sending:
+    ) -> Exchange:
         """Send a GET for an event stream, from ``last_event_id`` on."""
         headers = [*_GET_HEADERS, *await self._provided_headers(None), *self._session_headers]
         if self._session_id is not None:
@@ -167,7 +167,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
     def follow(self, stream: EventStream, post: Post) -> None:
         """Continue the broken response stream of a request."""
 
-        async def open_rest(last_event_id: str, sink: ResponseSink) -> Sending:
+        async def open_rest(last_event_id: str, sink: ResponseSink) -> Exchange:
             if self._expiry is not None and self.has_ended(post.session_id):
                 raise self._expiry.again()  # another session does not have these events
             return await self.open_stream(last_event_id, sink)

@@ -40,14 +40,14 @@ from ..framing.websocket import (
     Write,
 )
 from ..net.dialing import Dialer, explain_loss, lost_connection
+from ..net.exchange import ERROR_BODY_LIMIT, HttpRequest, http_error
 from ..net.futures import NextChange, settled
-from ..net.http import HttpClient, HttpRequest, http_error
+from ..net.http import HttpClient
 from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
 from .http_messages import (
-    ERROR_BODY_LIMIT,
     CallerHeaders,
     Credentials,
     Fields,

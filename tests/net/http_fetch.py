@@ -12,7 +12,8 @@ from mcpclient.errors import McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import Url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.http import HttpClient
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with
 
 hello = answer_with(200, {"Content-Type": "text/plain"}, b"hello")

@@ -16,7 +16,8 @@ from mcpclient.errors import (
 )
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.http import HttpClient
 from mcpclient.net.http_connection import HttpConnection
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving

@@ -11,7 +11,7 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
 from mcpclient.framing.uri import Url
-from mcpclient.net.http import HttpRequest
+from mcpclient.net.exchange import HttpRequest
 from mcpclient.net.http_connection import HttpConnection
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
 from tests.support.http_server import HttpServer, answer_with, in_turn

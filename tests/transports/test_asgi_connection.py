@@ -11,7 +11,8 @@ import pytest
 from mcpclient.errors import ConnectFailed, ConnectionLost, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.http import HttpClient, HttpRequest
+from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.http import HttpClient
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.transports.asgi import AsgiTransport, _Dialer
 from tests.support.virtual_time import run

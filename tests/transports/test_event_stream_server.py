@@ -11,7 +11,7 @@ import pytest
 from mcpclient.errors import ConnectFailed, ConnectionLost, HttpError, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.http import Exchange, ResponseSink
+from mcpclient.net.exchange import Exchange, ResponseSink
 from mcpclient.transports.event_stream import EventStream, ServerStream
 from tests.support.inbox import Inbox
 from tests.support.virtual_time import run

@@ -428,7 +428,7 @@ class OAuthAuthorizer(FlowRunner):
 
 @dataclass(repr=False, eq=False)
 class _Request:
-    """The authorization of one request; a `transports.http_messages.RequestAuthorization`."""
+    """The authorization of one request; a `net.exchange.RequestAuthorization`."""
 
     flows: AuthorizedRequest
     runner: FlowRunner
