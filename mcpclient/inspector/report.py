@@ -112,7 +112,8 @@ _IMPORT = {
     "js": re.compile(r'^import \{[^}]*\} from "\./(\w+)\.js";\n', re.MULTILINE),
     "css": re.compile(r'^@import "\./(\w+)\.css";\n', re.MULTILINE),
 }
-_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
+_COMMENT = re.compile(r"^ *(?://[^\n]*|/\*(?:(?!\*/).)*\*/)\n", re.MULTILINE | re.DOTALL)
+_TYPE = re.compile(r"/\*\* @type [^*]*\*/ ")
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) )", re.MULTILINE)
 
 
@@ -136,7 +137,7 @@ def bundle(name: str, kind: str) -> str:
             if imported not in bodies:
                 add(imported)
         del bodies[name]  # it follows the ones it imports
-        code = _COMMENT.sub("", _IMPORT[kind].sub("", source))
+        code = _COMMENT.sub("", _TYPE.sub("", _IMPORT[kind].sub("", source)))
         bodies[name] = _EXPORT.sub("", code).strip()
 
     add(name)

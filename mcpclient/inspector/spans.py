@@ -15,6 +15,16 @@ _MAX_STEPS = 200
 
 
 @dataclass
+class Question:
+    """A request of the server during a call, with the number of its record, until its answer."""
+
+    number: int
+    method: str
+    began: float
+    ended: float | None = None
+
+
+@dataclass
 class Span:
     """One request of the client, from its record ``number`` to its end.
 
@@ -22,8 +32,8 @@ class Span:
     seconds as in its records. ``end``: the number of the record that ended it. ``state``:
     ``running``, ``done``, ``failed``, ``cancelled`` or ``lost``, or ``resent``, as after a login:
     another span has its id. ``progress``: when the server
-    reported some. ``questions``: of the server meanwhile, each with its ``number``, ``method``,
-    ``began`` and ``ended``. ``faults``: of all messages that belong to it.
+    reported some. ``questions``: of the server meanwhile. ``faults``: of all messages that belong
+    to it.
     """
 
     number: int
@@ -37,7 +47,7 @@ class Span:
     ended: float | None = None
     state: str = "running"
     progress: list[float] = field(default_factory=list)
-    questions: list[dict[str, Any]] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     version: int = 0
 
@@ -62,7 +72,7 @@ class Spans:
         self._by_id: dict[str, Span] = {}  # of this connection
         self._by_token: dict[str, Span] = {}
         self._by_channel: dict[str, Span] = {}
-        self._questions: dict[str, tuple[Span, dict[str, Any]]] = {}
+        self._questions: dict[str, tuple[Span, Question]] = {}
         self._running: dict[int, Span] = {}
 
     def since(self, version: int, most: int = _MAX_SPANS) -> list[Span]:
@@ -107,7 +117,7 @@ class Spans:
         """End the question of the server with this id, which the client answers."""
         span, asked = self._questions.pop(repr(question), (None, None))
         if span is not None and asked is not None:
-            asked["ended"] = time
+            asked.ended = time
             self._change(span)
 
     def received(self, span: Span, message: Mapping[str, Any], time: float, number: int) -> None:
@@ -116,7 +126,7 @@ class Spans:
         if method == "notifications/progress" and len(span.progress) < _MAX_STEPS:
             span.progress.append(time)
         elif "id" in message and len(span.questions) < _MAX_STEPS:
-            asked = {"number": number, "method": str(method), "began": time, "ended": None}
+            asked = Question(number, str(method), time)
             span.questions.append(asked)
             self._questions[repr(message["id"])] = span, asked
         else:

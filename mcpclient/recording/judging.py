@@ -91,6 +91,9 @@ class JudgedTranscript:
             return Judged(messages, [None] * len(messages), [])
         if sent:
             return Judged(messages, [self.judge.sent(each, tag) for each in messages], [])
+        if not isinstance(message, list):
+            one, faults = self.judge.received(message, tag)
+            return Judged(messages, [one], faults)
         found = [self.judge.received(each, tag) for each in messages]
         asked, faults = [each[0] for each in found], [one for each in found for one in each[1]]
         return Judged(messages, asked, faults)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcpclient.inspector.board import Item
 from mcpclient.inspector.journal import Row
-from mcpclient.inspector.spans import Span
+from mcpclient.inspector.spans import Question, Span
 from mcpclient.protocol.faults import Fault
 
 __all__ = ["CONTRACT", "contract"]
@@ -27,8 +27,9 @@ def contract() -> str:
     for name, members in (("Fault", _members(Fault)), ("Item", _members(Item)[:3])):
         lines.append(f"type {name} = [{', '.join(members)}];")
     # Objects: the page makes one of each row, by the names of its members.
-    for name, members in (("Row", _members(Row)), ("Span", _members(Span))):
-        lines += [f"interface {name} {{", *[f"  {each};" for each in members], "}"]
+    for kind in (Row, Question, Span):
+        name, members = kind.__name__, _members(kind)
+        lines += [f"type {name} = {{", *[f"  {each};" for each in members], "};"]
     return "\n".join(lines) + "\n"
 
 
@@ -46,7 +47,7 @@ def _written(hint: str) -> str:
     item = re.fullmatch(r"(?:list|Sequence)\[(.*)\]", hint)
     if item is not None:
         return f"{_written(item[1])}[]"
-    return "Record<string, any>" if hint.startswith("dict[") else _NAMES.get(hint, hint)
+    return "Record<string, unknown>" if hint.startswith("dict[") else _NAMES.get(hint, hint)
 
 
 if __name__ == "__main__":

@@ -44,6 +44,23 @@ def test_modules_that_import_each_other_are_reported(tmp_path: Path) -> None:
     assert list(page_lint.circles(page_lint.PAGE)) == []
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "export const one = 1;\n",
+        "// @ts-check\n// @ts-ignore\nexport const one = 1;\n",
+        "// @ts-check\nexport function f(/** @type {any} */ one) {}\n",
+        "// @ts-check\n/** @returns {Map<string, any>} */\nexport function f() {}\n",
+        "// @ts-check\n/** @param {any[]} one */\nexport function f(one) {}\n",
+    ],
+)
+def test_no_module_evades_the_type_checker(tmp_path: Path, source: str) -> None:
+    """F-SHOW-10: every module of the page is checked strictly, and leaves no type open."""
+    (tmp_path / "one.js").write_text(source)
+    assert [line.partition(":")[0] for line in page_lint.evasions(tmp_path)] == ["one.js"]
+    assert list(page_lint.evasions(page_lint.PAGE)) == []
+
+
 def test_the_types_of_the_page_are_those_of_the_program() -> None:
     """F-SHOW-10: ``python -m tests.tools.page_contract`` writes them."""
     assert page_contract.CONTRACT.read_text("utf-8") == page_contract.contract()

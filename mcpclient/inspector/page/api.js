@@ -2,6 +2,7 @@
 // The server of this page: requests with the token, and the stream of updates.
 
 import { isSaved, savedAnswer } from "./saved.js";
+import { Refusal } from "./text.js";
 
 // The token is in the fragment, which browsers do not send. It stays in this tab, so that a
 // reload works, and leaves the address, so that the address can be shown to others.
@@ -11,15 +12,7 @@ if (location.hash.startsWith("#t=")) {
   history.replaceState(null, "", location.pathname);
 }
 
-class Refusal extends Error {
-  /** `facts`: `type`, `text` and `hint`, as the server of the page gives them. */
-  constructor(facts) {
-    super(facts.text);
-    this.facts = facts;
-  }
-}
-
-export async function ask(path, about = {}) {
+export async function ask(/** @type {string} */ path, /** @type {RequestInit} */ about = {}) {
   if (isSaved) {
     const [place, query] = path.split("?");
     const answer = savedAnswer(place, Object.fromEntries(new URLSearchParams(query)));
@@ -35,6 +28,7 @@ export async function ask(path, about = {}) {
   }
   if (response.ok) return response;
   const text = await response.text();
+  /** @type {Facts} */
   let facts = { type: `HTTP ${response.status}`, text };
   if (response.status === 401) {
     facts = {
@@ -58,22 +52,42 @@ const MARK = "\ue000";
 const MARK_AS_SENT = "\\ue000";
 
 /** Return the value of JSON from the server of the page. */
-function parsed(text) {
+function parsed(/** @type {string} */ text) {
   if (!text.includes(MARK_AS_SENT)) return JSON.parse(text);
   return JSON.parse(text, (_, value) =>
     typeof value === "string" && value[0] === MARK ? Number(value.slice(1)) : value,
   );
 }
 
+/**
+ * Return the answer to a query.
+ * @template {keyof Answers} P
+ * @param {P} path
+ * @param {Record<string, string | number>} query
+ * @returns {Promise<Answers[P]>}
+ */
 export async function get(path, query = {}) {
-  return parsed(await (await ask(`${path}?${new URLSearchParams(query)}`)).text());
+  const words = Object.entries(query).map(([name, value]) => [name, String(value)]);
+  return parsed(await (await ask(`${path}?${new URLSearchParams(words)}`)).text());
 }
 
+/**
+ * Ask for an action.
+ * @template {keyof Replies} P
+ * @param {P} path
+ * @param {Loose} body
+ * @returns {Promise<Replies[P]>}
+ */
 export async function post(path, body) {
   return parsed(await (await ask(path, { method: "POST", body: JSON.stringify(body) })).text());
 }
 
-/** Read the stream of updates for ever; `take` gets each update, `tell` the state of the stream. */
+/**
+ * Read the stream of updates for ever; `take` gets each update, `tell` the state of the stream.
+ * @param {number} version
+ * @param {(news: News) => void} take
+ * @param {(failure: unknown) => void} tell
+ */
 export async function listen(version, take, tell) {
   let last = version;
   if (isSaved) return;
@@ -81,9 +95,9 @@ export async function listen(version, take, tell) {
     try {
       const response = await ask("/api/events", { headers: { "Last-Event-ID": String(last) } });
       tell(null);
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
-      for (;;) {
+      while (reader) {
         const { done, value } = await reader.read();
         if (done) break;
         const blocks = (rest + value).split("\n\n");

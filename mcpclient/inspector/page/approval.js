@@ -7,7 +7,7 @@ import { mayCall } from "./store.js";
 import { attempt } from "./tree.js";
 
 /** The sheet of the chosen server, which says everything that the user would agree to. */
-export function approvalView(name) {
+export function approvalView(/** @type {string} */ name) {
   const place = el("section", { class: "approval", "aria-label": "Approval" });
   const load = async () => {
     await attempt(place, async () => {
@@ -19,12 +19,16 @@ export function approvalView(name) {
 }
 
 /** A value that nobody should read over a shoulder. */
-function behindShow(value) {
-  const button = el("button", { class: "small", on: { click: () => button.replaceWith(value) } });
+function behindShow(/** @type {string} */ value) {
+  const button = el("button", {
+    class: "small",
+    on: { click: () => void button.replaceWith(value) },
+  });
   button.textContent = "Show";
   return button;
 }
 
+/** @param {Element} place @param {string} name @param {Sheet} sheet */
 function drawSheet(place, name, sheet) {
   const says = el("div");
   const rows = Object.entries(sheet.fields);

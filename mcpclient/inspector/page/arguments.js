@@ -9,17 +9,18 @@ import { withoutSecrets } from "./schema_values.js";
 import { factsOf, jsonText } from "./text.js";
 
 /** Return a form, or a warning in its place for a schema that none can be made of. */
-function formOrWarning(schema, draft) {
+function formOrWarning(/** @type {Schema | undefined} */ schema, /** @type {Draft} */ draft) {
   try {
-    return { ...schemaForm(schema, draft?.value), canDraw: true };
+    return { ...schemaForm(schema, draft.value), canDraw: true };
   } catch (error) {
     const text = `No form can be drawn for this schema (${factsOf(error).text}).`;
     const element = el("p", { class: "warning" }, text);
-    return { element, value: () => draft?.value ?? {}, mark: () => {}, canDraw: false };
+    return { element, value: () => draft.value ?? {}, mark: () => {}, canDraw: false };
   }
 }
 
-function parsedObject(text) {
+/** @returns {Loose} */
+function parsedObject(/** @type {string} */ text) {
   const value = JSON.parse(text);
   if (value === null || typeof value !== "object" || Array.isArray(value))
     throw new Error("it must be an object");
@@ -30,7 +31,8 @@ function parsedObject(text) {
  * A form by the schema and, in its place on demand, the same as raw JSON. `draft`: what `draft()`
  * returned earlier, `{value}` or `{raw}`.
  */
-export function argumentsEditor(schema, draft, label = "Arguments") {
+/** @param {Schema | undefined} schema @param {Draft} draft */
+export function argumentsEditor(schema, draft = {}, label = "Arguments") {
   let form = formOrWarning(schema, draft);
   const { canDraw } = form;
   const raw = el("textarea", { class: "mono growing", rows: 6, spellcheck: "false" });
@@ -38,7 +40,7 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
   const problem = el("p", { class: "problem", role: "alert", hidden: true });
   let isRaw = false;
   const modes = el("div", { class: "modes", role: "group", "aria-label": label });
-  const mode = (name, toRaw) =>
+  const mode = (/** @type {string} */ name, /** @type {boolean} */ toRaw) =>
     el("button", { type: "button", on: { click: () => change(toRaw) } }, name);
   const buttons = [mode("Form", false), mode("JSON", true)];
   buttons[0].disabled = !canDraw;
@@ -46,11 +48,11 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
   const holder = el("div", {});
 
   const parsedText = () => parsedObject(raw.value || "{}");
-  function tell(error) {
+  function tell(/** @type {unknown} */ error) {
     problem.textContent = `This is not a JSON object: ${factsOf(error).text}`;
     problem.hidden = false;
   }
-  function change(toRaw) {
+  function change(/** @type {boolean} */ toRaw) {
     if (toRaw === isRaw) return;
     problem.hidden = true;
     if (toRaw) raw.value = jsonText(form.value(), 2);
@@ -63,15 +65,15 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
     }
     show(toRaw);
   }
-  function show(toRaw) {
+  function show(/** @type {boolean} */ toRaw) {
     isRaw = toRaw;
     buttons[0].setAttribute("aria-pressed", String(!isRaw));
     buttons[1].setAttribute("aria-pressed", String(isRaw));
     fill(holder, isRaw ? raw : form.element);
   }
-  if (draft?.raw !== undefined) raw.value = draft.raw;
+  if (draft.raw !== undefined) raw.value = draft.raw;
   else if (!canDraw) raw.value = jsonText(form.value(), 2);
-  show(draft?.raw !== undefined || !canDraw);
+  show(draft.raw !== undefined || !canDraw);
   return {
     element: el("div", {}, modes, holder, problem),
     /** Return the value; throws, and says why, if it is not an object. */
@@ -101,7 +103,10 @@ export function argumentsEditor(schema, draft, label = "Arguments") {
 }
 
 /** Return what is said above a form whose value does not fit; `sendAnyway` may be left out. */
-export function problemSummary(problems, sendAnyway) {
+export function problemSummary(
+  /** @type {Problem[]} */ problems,
+  /** @type {Work?} */ sendAnyway = null,
+) {
   const shown = problems.slice(0, 10).map((problem) => el("li", {}, problemText(problem)));
   return el(
     "div",

@@ -32,20 +32,23 @@ export function outcomePlace() {
 }
 
 /** The button that makes a request; it shows while one is under way. */
-export function callButton(verb, call) {
+export function callButton(/** @type {string} */ verb, /** @type {Work} */ call) {
   const button = el("button", { class: "primary", id: "call", title: "Ctrl+Enter" }, verb);
   button.addEventListener("click", call);
   return button;
 }
 
 /** Mark the button of the request at hand as busy, or not. */
-function showBusy(isBusy) {
+function showBusy(/** @type {boolean} */ isBusy) {
   const button = first("#call");
   button?.setAttribute("aria-busy", String(isBusy));
 }
 
 /**
  * Make a request and show its progress in `place`.
+ * @param {string} method
+ * @param {Loose} params
+ * @param {Element} place
  * @param {number | null} [timeout]
  */
 export async function runCall(method, params, place, timeout = null) {
@@ -58,15 +61,16 @@ export async function runCall(method, params, place, timeout = null) {
     followCall(id, place);
   } catch (error) {
     showBusy(false);
-    fill(place, errorBox(error));
+    fill(place, errorBox(factsOf(error)));
   }
 }
 
 /** Make a request whose outcome is used and not shown. */
+/** @param {string} method @param {Loose} params @returns {Promise<Outcome>} */
 export async function callQuietly(method, params) {
   try {
     const { id } = await post("/api/request", { server: known.chosen, method, params });
-    await until("call", () => known.calls.has(id) && known.calls.get(id).state !== "running");
+    await until("call", () => (known.calls.get(id)?.state ?? "running") !== "running");
     return await get("/api/call", { id });
   } catch {
     return {};
@@ -74,7 +78,8 @@ export async function callQuietly(method, params) {
 }
 
 /** Each place of an outcome that is on the page, with the name of its call and what it shows. */
-const followed = new Map();
+const followed = /** @type {Map<Element, Following>} */ (new Map());
+/** @typedef {{ name: string, shown: string, parts: Element[] }} Following */
 
 on("call", () => {
   for (const [place, following] of followed) {
@@ -83,7 +88,7 @@ on("call", () => {
   }
 });
 
-export function progressText(call) {
+export function progressText(/** @type {Call} */ call) {
   const { progress, total, message } = call.progress ?? {};
   if (progress === undefined) return "running";
   const said = [
@@ -93,12 +98,13 @@ export function progressText(call) {
   return cut(said.filter(Boolean).join(" "), 300);
 }
 
-function followCall(name, place) {
-  followed.set(place, { name, shown: "", parts: null });
-  drawCall(place, followed.get(place));
+function followCall(/** @type {string} */ name, /** @type {Element} */ place) {
+  const following = { name, shown: "", parts: [] };
+  followed.set(place, following);
+  drawCall(place, following);
 }
 
-function drawCall(place, following) {
+function drawCall(/** @type {Element} */ place, /** @type {Following} */ following) {
   const { name } = following;
   const call = known.calls.get(name);
   const shown = `${call?.state} ${call?.milliseconds}`;
@@ -112,11 +118,12 @@ function drawCall(place, following) {
   get("/api/call", { id: name }).then(
     (outcome) =>
       fill(place, verdict(name, call), outcomeView(outcome), restartButton(name, call, place)),
-    (error) => fill(place, verdict(name, call), errorBox(error)),
+    (error) => fill(place, verdict(name, call), errorBox(factsOf(error))),
   );
 }
 
 /** A button that starts a server that has crashed, and makes the call again. */
+/** @param {string} name @param {Call} call @param {Element} place */
 function restartButton(name, call, place) {
   if (!mayCall() || call.server !== known.chosen || server()?.status !== "lost") return null;
   const restart = async () => {
@@ -127,6 +134,7 @@ function restartButton(name, call, place) {
   return el("button", { on: { click: restart } }, "Restart and call again");
 }
 
+/** @param {Element} place @param {Following} following @param {Call} call */
 function drawRunning(place, following, call) {
   const { progress, total } = call.progress ?? {};
   const bar = el("progress", {
@@ -134,30 +142,32 @@ function drawRunning(place, following, call) {
     value: total ? progress : undefined,
     "aria-label": "Progress",
   });
-  if (!following.parts) {
+  if (!following.parts.length) {
     const cancel = () => post("/api/cancel", { id: following.name });
-    following.parts = { bar: el("span"), task: el("span", { class: "tag", hidden: true }) };
+    following.parts = [el("span"), el("span", { class: "tag", hidden: true })];
     const button = el("button", { on: { click: cancel } }, "Cancel");
-    fill(place, el("div", { class: "underway" }, Object.values(following.parts), button));
+    fill(place, el("div", { class: "underway" }, following.parts, button));
   }
-  fill(following.parts.bar, bar, ` ${progressText(call)}`);
-  showTask(following.parts.task, call.task);
+  const [shown, task] = following.parts;
+  fill(shown, bar, ` ${progressText(call)}`);
+  showTask(task, call.task);
 }
 
 /** Show the state of the task that a call has become. */
-function showTask(place, task) {
+function showTask(/** @type {Element} */ place, /** @type {Call["task"]} */ task) {
   if (!task) return;
-  place.hidden = false;
+  place.removeAttribute("hidden");
   const said = [`task ${textOf(task.taskId)}: ${textOf(task.status)}`, textOf(task.statusMessage)];
   place.textContent = plain(cut(said.filter(Boolean).join(", "), 300));
 }
 
 /** Return the verdict over a result: how the call ended, and what violates the protocol in it. */
-function verdict(name, call) {
+function verdict(/** @type {string} */ name, /** @type {Call} */ call) {
   const faults = wireOf(call.server).faultsOf(name);
   return [stateLine(name, call, faults), faultList(faults)];
 }
 
+/** @param {string} name @param {Call} call @param {Fault[]} faults */
 function stateLine(name, call, faults) {
   const pin = el(
     "button",
@@ -165,10 +175,10 @@ function stateLine(name, call, faults) {
       class: "small",
       "aria-pressed": String(known.pinned.has(name)),
       on: {
-        click: () => (
-          setPinned(name, !known.pinned.has(name)),
-          pin.setAttribute("aria-pressed", String(known.pinned.has(name)))
-        ),
+        click() {
+          setPinned(name, !known.pinned.has(name));
+          pin.setAttribute("aria-pressed", String(known.pinned.has(name)));
+        },
       },
     },
     "Pin",
@@ -187,6 +197,8 @@ function stateLine(name, call, faults) {
   );
 }
 
+/** Show the latest call of what is shown, if there was one. */
+/** @param {string} method @param {string} key @param {Element} place */
 export function showLatestCall(method, key, place) {
   const found = [...known.calls]
     .filter(
@@ -197,7 +209,7 @@ export function showLatestCall(method, key, place) {
 }
 
 /** Show a past call: its request, its result, and a button to repeat it. */
-export function showCall(name) {
+export function showCall(/** @type {string} */ name) {
   const call = known.calls.get(name);
   if (!call) return;
   const { params } = known.asked.get(name) ?? { params: {} };
@@ -221,14 +233,17 @@ export function showCall(name) {
 }
 
 /** A request of any method, with its params as JSON. */
-export function showRawRequest(method, params) {
+export function showRawRequest(
+  /** @type {string | undefined} */ method = undefined,
+  /** @type {Loose} */ params = {},
+) {
   const draft = method === undefined ? draftOf("raw") : undefined;
   const name = el("input", { value: draft?.method ?? method ?? "ping" });
   const raw = el("textarea", {
     class: "mono growing",
     rows: 6,
     "aria-label": "Params as JSON",
-    value: draft?.params ?? jsonText(params ?? {}, 2),
+    value: draft?.raw ?? jsonText(params, 2),
   });
   const outcome = outcomePlace();
   const call = () => {
@@ -242,7 +257,7 @@ export function showRawRequest(method, params) {
     }
   };
   const form = formOf(() => mayCall() && call(), withLabel("Method", name), raw);
-  keepDraft(form, "raw", () => ({ method: name.value, params: raw.value }));
+  keepDraft(form, "raw", () => ({ method: name.value, raw: raw.value }));
   showDetail(
     ["raw", ""],
     head("Any request", mayCall() && callButton("Send", call)),
@@ -253,9 +268,9 @@ export function showRawRequest(method, params) {
 
 let replays = 0;
 /** Repeat a request and show the call, unless the user has chosen something else meanwhile. */
-export async function replay(method, params) {
+export async function replay(/** @type {string} */ method, /** @type {Loose} */ params) {
   replays += 1;
-  const what = ["replay", String(replays)];
+  const what = /** @type {[string, string]} */ (["replay", String(replays)]);
   showDetail(what, quiet("Sending…"));
   go("calls");
   showView("subject");
@@ -265,6 +280,6 @@ export async function replay(method, params) {
     await until("call", () => known.calls.has(id));
     if (isWanted()) showCall(id);
   } catch (error) {
-    if (isWanted()) showDetail(what, errorBox(error));
+    if (isWanted()) showDetail(what, errorBox(factsOf(error)));
   }
 }

@@ -8,12 +8,13 @@ import { showOverview, statusText } from "./overview.js";
 import { go, on, view } from "./events.js";
 import { known, orderedServers, server, shownName } from "./store.js";
 import { showOffer } from "./subject.js";
-import { cut, lasted, textOf } from "./text.js";
+import { cut, isObject, lasted, textOf } from "./text.js";
 import { errorBox } from "./tree.js";
 import { faultsText } from "./verdict.js";
 import { VirtualList } from "./virtual_list.js";
 import { isWanted, loadWireCalls, showWireCall, wireCalls } from "./wire_calls.js";
 
+/** @type {Record<Kind, string>} */
 const KIND_NAMES = {
   tools: "Tools",
   resources: "Resources",
@@ -21,10 +22,10 @@ const KIND_NAMES = {
   calls: "Calls",
   servers: "Servers",
 };
-const KINDS = Object.keys(KIND_NAMES);
+const KINDS = /** @type {Kind[]} */ (Object.keys(KIND_NAMES));
 
-/** @type {{ kind: string, entries: any[], search: string }} */
-const shownNow = { kind: "tools", entries: [], search: "" };
+/** @type {{ kind: Kind, entries: Entry[] }} */
+const shownNow = { kind: "tools", entries: [] };
 
 const tabs = el("div", {
   role: "tablist",
@@ -98,13 +99,13 @@ export function buildCatalog() {
   on("server", () => refreshCatalog());
 }
 
-function moveTab(event) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+function moveTab(/** @type {KeyboardEvent} */ event) {
+  const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
   if (!step) return;
   event.preventDefault();
   const index = (KINDS.indexOf(shownNow.kind) + step + KINDS.length) % KINDS.length;
   showKind(KINDS[index]);
-  tabButtons.get(KINDS[index]).focus();
+  tabButtons.get(KINDS[index])?.focus();
 }
 
 /** Show the tools again where the calls of another server were shown. */
@@ -114,7 +115,7 @@ export function leaveCalls() {
 }
 
 /** Mark an entry in the list, as if the user had chosen it. */
-export function selectEntry(kind, key) {
+export function selectEntry(/** @type {Kind} */ kind, /** @type {string} */ key) {
   search.value = "";
   showKind(kind);
   const index = shownNow.entries.findIndex((each) => each.key === key);
@@ -122,25 +123,23 @@ export function selectEntry(kind, key) {
 }
 
 /** Show an offer, as if the user had chosen it; return whether it is in the lists. */
-export function selectOffer(kind, key) {
-  const list = kind === "templates" ? "resources" : kind;
-  const entry = KINDS.includes(list)
-    ? entriesOf(list).find((each) => each.kind === kind && each.key === key)
-    : undefined;
+export function selectOffer(/** @type {string} */ kind, /** @type {string} */ key) {
+  const isWanted = (/** @type {Offer} */ each) => each.kind === kind && each.key === key;
+  const entry = OFFER_LISTS.flatMap(offersOf).find(isWanted);
   if (!entry) return false;
-  selectEntry(list, key);
+  selectEntry(listOf(entry.kind), key);
   showOffer(entry);
   return true;
 }
 
-function enterList(event) {
+function enterList(/** @type {KeyboardEvent} */ event) {
   if (event.key !== "ArrowDown" && event.key !== "Enter") return;
   event.preventDefault();
   catalog.element.focus();
   if (shownNow.entries.length) catalog.activate(Math.max(catalog.active, 0));
 }
 
-export function showKind(kind) {
+export function showKind(/** @type {Kind} */ kind) {
   shownNow.kind = kind;
   catalog.active = -1;
   catalog.element.scrollTop = 0;
@@ -151,29 +150,59 @@ export function showKind(kind) {
   if (kind === "calls") loadWireCalls(known.chosen);
 }
 
-/** Return the entries of a kind, each `{kind, key, title, text, entry, index, odd}`. */
-export function entriesOf(kind) {
-  const lists = known.lists.get(known.chosen);
+/** Return the entries of a kind. */
+/** @returns {Entry[]} */
+function entriesOf(/** @type {Kind} */ kind) {
   if (kind === "calls") return callEntries();
   if (kind === "servers") {
     return orderedServers().map(([name, state]) => ({
-      kind,
+      kind: "servers",
       key: name,
       title: shownName(name),
       text: `${statusText(state)} · ${state.target ?? ""}`,
       entry: state,
     }));
   }
+  return offersOf(kind);
+}
+
+const OFFER_LISTS = /** @type {const} */ (["tools", "resources", "prompts"]);
+/** Those of the server that each of them shows. @type {Record<string, OfferKind[]>} */
+const SHOWN_LISTS = {
+  tools: ["tools"],
+  resources: ["resources", "templates"],
+  prompts: ["prompts"],
+};
+
+/** Return the list of the page in which offers of a kind are. */
+function listOf(/** @type {OfferKind} */ kind) {
+  return kind === "templates" ? "resources" : kind;
+}
+
+/** The entries of lists by kind, made once. @type {WeakMap<Lists, Record<string, Offer[]>>} */
+const entriesMade = new WeakMap();
+
+/** Return what the server offers; templates are among the resources. */
+function offersOf(/** @type {"tools" | "resources" | "prompts"} */ kind) {
+  const lists = known.lists.get(known.chosen);
   if (!lists) return [];
-  const found = lists[kind].map((entry, index) => entryOf(kind, entry, index, lists));
-  if (kind !== "resources") return found;
-  return [
-    ...found,
-    ...lists.templates.map((entry, index) => entryOf("templates", entry, index, lists)),
-  ];
+  const made = entriesMade.get(lists) ?? {};
+  entriesMade.set(lists, made);
+  made[kind] ??= SHOWN_LISTS[kind].flatMap((each) => entriesIn(lists, each));
+  return made[kind];
+}
+
+/** Return the entries of a list, each with its faults. */
+function entriesIn(/** @type {Lists} */ lists, /** @type {OfferKind} */ kind) {
+  const found = lists[kind].map((entry, index) => entryOf(kind, entry, index));
+  for (const [index, fault] of lists.odd[kind] ?? []) {
+    if (index in found) found[index].odd = [...(found[index].odd ?? []), fault];
+  }
+  return found;
 }
 
 /** Return the calls of the chosen server: pinned ones first, then the page's, then the wire's. */
+/** @returns {Entry[]} */
 function callEntries() {
   const calls = [...known.calls].filter(
     ([, call]) => call.server === known.chosen && isWanted(call),
@@ -181,7 +210,7 @@ function callEntries() {
   const pinned = calls.filter(([name]) => known.pinned.has(name));
   const others = calls.filter(([name]) => !known.pinned.has(name));
   const own = [...pinned.reverse(), ...others.reverse()].map(([name, call]) => ({
-    kind: "calls",
+    kind: /** @type {const} */ ("calls"),
     key: name,
     title: `${known.pinned.has(name) ? "★ " : ""}${call.subject || call.method}`,
     text: [
@@ -190,53 +219,38 @@ function callEntries() {
       lasted(call.milliseconds),
     ].join(" · "),
     entry: call,
-    odd: null,
   }));
   const onWire = wireCalls(known.chosen).map((call, index) => ({
-    kind: "wirecalls",
+    kind: /** @type {const} */ ("wirecalls"),
     key: `wire ${index}`,
     title: textOf(call.params?.name ?? call.params?.uri) || call.method,
     text: [call.method, "on the wire", call.seconds === null ? "" : lasted(call.seconds * 1000)]
       .filter(Boolean)
       .join(" · "),
     entry: call,
-    odd: null,
   }));
   return [...own, ...onWire.reverse()];
 }
 
-function entryOf(kind, entry, index, lists) {
-  const about = entry !== null && typeof entry === "object" ? entry : {};
-  const key = about[{ resources: "uri", templates: "uriTemplate" }[kind] ?? "name"];
+/** @param {OfferKind} kind @param {unknown} entry @param {number} index @returns {Offer} */
+function entryOf(kind, entry, index) {
+  /** @type {Definition} */
+  const about = isObject(entry) ? entry : {};
+  const key = about[KEYS[kind]];
   const title = typeof key === "string" && key ? key : `(entry ${index + 1} has no name)`;
-  const text = [about.description, about.title].find((each) => typeof each === "string") ?? "";
-  return { kind, key: title, title, text, entry: about, index, odd: oddOf(lists, kind, index) };
+  const text = [about.description, about.title].find((each) => typeof each === "string");
+  return { kind, key: title, title, text: textOf(text), entry: about };
 }
 
-const oddMaps = new WeakMap();
-
-/** Return the faults of one entry, each `[code, text, clause]`; null if it has none. */
-function oddOf(lists, kind, index) {
-  if (!oddMaps.has(lists)) {
-    const map = new Map();
-    for (const [list, faults] of Object.entries(lists.odd ?? {})) {
-      for (const [entry, fault] of faults) {
-        const key = `${list} ${entry}`;
-        if (!map.has(key)) map.set(key, []);
-        map.get(key).push(fault);
-      }
-    }
-    oddMaps.set(lists, map);
-  }
-  return oddMaps.get(lists).get(`${kind} ${index}`) ?? null;
-}
+const KEYS = { tools: "name", resources: "uri", templates: "uriTemplate", prompts: "name" };
 
 const MAX_SEARCHED_LENGTH = 4000;
 
 /** Whether an entry has every word that was searched for, in whatever order. */
-function matches(entry, words) {
+function matches(/** @type {Entry} */ entry, /** @type {string[]} */ words) {
   if (!words.length) return true;
-  const text = [entry.title, textOf(entry.entry.title), entry.text]
+  const title = "title" in entry.entry ? entry.entry.title : "";
+  const text = [entry.title, textOf(title), entry.text]
     .map((each) => cut(each, MAX_SEARCHED_LENGTH))
     .join(" ")
     .toLowerCase();
@@ -257,11 +271,11 @@ export function refreshCatalog() {
     const count = countOf(kind);
     fill(button, KIND_NAMES[kind], el("span", { class: "number" }, String(count)));
   }
-  refreshNotes(all.length, words.length);
+  refreshNotes(all.length, words.length > 0);
   catalog.refresh();
 }
 
-function countOf(kind) {
+function countOf(/** @type {Kind} */ kind) {
   if (kind === "calls") return callEntries().length || "";
   if (kind === "servers") return known.servers.size > 1 ? known.servers.size : "";
   const lists = known.lists.get(known.chosen);
@@ -272,11 +286,11 @@ function countOf(kind) {
 }
 
 /** Whether the server was asked for a list: only for those that it declares. */
-function wasAskedFor(kind) {
+function wasAskedFor(/** @type {Kind} */ kind) {
   return kind in (server()?.capabilities ?? {}) || server()?.status === "recorded";
 }
 
-function refreshNotes(total, isSearching) {
+function refreshNotes(/** @type {number} */ total, /** @type {boolean} */ isSearching) {
   const lists = known.lists.get(known.chosen);
   const kind = shownNow.kind;
   const said = [];
@@ -301,7 +315,7 @@ function refreshNotes(total, isSearching) {
   fill(notes, said);
 }
 
-function drawEntry(entry) {
+function drawEntry(/** @type {Entry} */ entry) {
   return [
     el(
       "span",
@@ -317,7 +331,7 @@ function drawEntry(entry) {
   ];
 }
 
-function chooseEntry(entry) {
+function chooseEntry(/** @type {Entry} */ entry) {
   if (entry.kind === "servers") {
     go("choose", entry.key);
     showOverview();
@@ -327,17 +341,16 @@ function chooseEntry(entry) {
   if (narrow.matches) showView("subject");
 }
 
+/** @type {Record<string, "tools" | "resources" | "prompts">} */
+const METHODS = { "tools/call": "tools", "resources/read": "resources", "prompts/get": "prompts" };
+
 /** Open the form of a request, filled in as it was; raw JSON if there is no form. */
-function editAgain(method, params) {
-  const kinds = new Map([
-    ["tools/call", ["tools", params?.name]],
-    ["resources/read", ["resources", params?.uri]],
-    ["prompts/get", ["prompts", params?.name]],
-  ]);
-  const [kind, key] = kinds.get(method) ?? [];
-  const entry = kind && entriesOf(kind).find((each) => each.key === key);
+function editAgain(/** @type {string} */ method, /** @type {Loose} */ params) {
+  const kind = Object.hasOwn(METHODS, method) && METHODS[method];
+  const key = params.name ?? params.uri;
+  const entry = kind && offersOf(kind).find((each) => each.key === key);
   if (entry) {
-    selectEntry(kind, key);
+    selectEntry(kind, entry.key);
     showOffer(entry, { params });
   } else showRawRequest(method, params);
   showView("subject");
@@ -345,19 +358,11 @@ function editAgain(method, params) {
 }
 
 /** Go to an offer by its key, such as a resource that a result links to. */
-function openSubject(kind, key) {
+function openSubject(/** @type {OfferKind} */ kind, /** @type {string} */ key) {
   search.value = "";
-  showKind(kind);
+  showKind(listOf(kind));
   const index = shownNow.entries.findIndex((entry) => entry.key === key);
   if (index >= 0) catalog.activate(index);
   else if (kind === "resources")
-    showOffer({
-      kind,
-      key,
-      title: key,
-      text: "",
-      entry: { uri: key, name: key },
-      index: -1,
-      odd: null,
-    });
+    showOffer({ kind, key, title: key, text: "", entry: { uri: key, name: key } });
 }

@@ -11,22 +11,21 @@ import { attempt } from "./tree.js";
 
 export function showCompare() {
   const names = [...known.servers.keys()];
-  const choose = (label, index) => {
+  const choose = (/** @type {string} */ label, /** @type {number} */ index) => {
     const select = el(
       "select",
       { id: freshId(), on: { change: compare } },
       names.map((name) => el("option", { value: name }, name)),
     );
     select.value = names[Math.min(index, names.length - 1)];
-    return [select, el("label", { for: select.id }, label), select];
+    return { select, field: [el("label", { for: select.id }, label), select] };
   };
-  const [left, ...leftField] = choose("Before", 0);
-  const [right, ...rightField] = choose("After", 1);
+  const [left, right] = [choose("Before", 0), choose("After", 1)];
   const place = el("div", { class: "comparison" });
   async function compare() {
     fill(place, quiet("Comparing…"));
     await attempt(place, async () => {
-      const names = [left.value, right.value];
+      const names = [left.select.value, right.select.value];
       const lists = await Promise.all(names.map((server) => get("/api/lists", { server })));
       const calls = await Promise.all(names.map((server) => get("/api/calls", { server })));
       fill(
@@ -41,15 +40,16 @@ export function showCompare() {
   showDetail(
     ["compare", ""],
     head("Compare"),
-    el("div", { class: "choices" }, leftField, rightField),
+    el("div", { class: "choices" }, left.field, right.field),
     place,
   );
   compare();
 }
 
+/** @type {Record<string, string>} */
 const SIGNS = { added: "+", removed: "−", changed: "~", same: "=" };
 
-function sign(change) {
+function sign(/** @type {string} */ change) {
   return el(
     "span",
     { class: `sign ${change}`, title: change },
@@ -58,7 +58,7 @@ function sign(change) {
   );
 }
 
-function toolChanges(tools) {
+function toolChanges(/** @type {ReturnType<typeof comparedTools>} */ tools) {
   if (!tools.length) return quiet("Both offer the same tools.");
   return el(
     "ul",
@@ -67,14 +67,14 @@ function toolChanges(tools) {
   );
 }
 
-function callChanges(calls) {
+function callChanges(/** @type {ReturnType<typeof comparedCalls>} */ calls) {
   if (!calls.length) return quiet("No calls were made.");
   return el(
     "ul",
     { class: "changes" },
     calls.slice(0, 1000).map((call) => {
       const took = [call.left, call.right].map((side) =>
-        side?.seconds === null || side === null ? "–" : lasted(side.seconds * 1000),
+        side === null || side.seconds === null ? "–" : lasted(side.seconds * 1000),
       );
       return changeItem(
         call.change,
@@ -86,6 +86,12 @@ function callChanges(calls) {
   );
 }
 
+/**
+ * @param {string} change
+ * @param {string} title
+ * @param {string} note
+ * @param {Difference[]} differences
+ */
 function changeItem(change, title, note, differences) {
   const heading = [
     sign(change),
@@ -105,8 +111,8 @@ function changeItem(change, title, note, differences) {
   );
 }
 
-function differenceView([path, before, after]) {
-  const side = (name, value) =>
+function differenceView(/** @type {Difference} */ [path, before, after]) {
+  const side = (/** @type {string} */ name, /** @type {unknown} */ value) =>
     value !== null &&
     el(
       "pre",

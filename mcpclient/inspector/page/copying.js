@@ -6,12 +6,14 @@ import { asCommandLine, asCurl, asPython, curlCan } from "./snippets.js";
 import { server } from "./store.js";
 
 /** Buttons that copy a request in each of these forms; `make` returns `[method, params]`. */
+/** @param {() => [method: string, params: Loose]} make @param {Child[]} others */
 export function copyButtons(make, ...others) {
-  const of = (form) => () => form(server() ?? {}, ...make());
+  const state = server() ?? { order: 0, status: "" };
+  const of = (/** @type {typeof asCurl} */ form) => () => form(state, ...make());
   return buttonRow(
     copyButton("Copy as Python", of(asPython)),
     copyButton("Copy as command line", of(asCommandLine)),
-    curlCan(server() ?? {}) && copyButton("Copy as curl", of(asCurl)),
+    curlCan(state) && copyButton("Copy as curl", of(asCurl)),
     others,
   );
 }

@@ -3,16 +3,14 @@
 
 import { byId, fill } from "./dom.js";
 import { known } from "./store.js";
+import { factsOf } from "./text.js";
 import { errorBox } from "./tree.js";
 
 let current = "";
 let isRestoring = false;
 
-/**
- * Show something, under its kind and its key, such as `tools` and `echo`.
- * @param {string[]} place
- * @param {any[]} children
- */
+/** Show something, under its kind and its key, such as `tools` and `echo`. */
+/** @param {[kind: string, key: string]} place @param {Child[]} children */
 export function showDetail(place, ...children) {
   const [kind, key] = place;
   const before = current;
@@ -20,15 +18,13 @@ export function showDetail(place, ...children) {
   fill(byId("detail"), children);
   byId("subject").scrollTop = 0;
   if (!before || before === current || isRestoring || kind === "replay") return;
-  const address = new URLSearchParams({ server: known.chosen ?? "" });
+  const address = new URLSearchParams({ server: known.chosen });
   if (kind !== "server") address.set(kind, key);
   if (location.hash !== `#${address}`) history.pushState(null, "", `#${address}`);
 }
 
-/**
- * Whether this is what the pane shows.
- * @param {string[]} place
- */
+/** Whether this is what the pane shows. */
+/** @param {[kind: string, key: string]} place */
 export function isShowing(place) {
   return current === JSON.stringify([known.chosen, ...place]);
 }
@@ -39,9 +35,9 @@ const KINDS_WITH_ADDRESS = ["tools", "resources", "templates", "prompts", "call"
 export function addressed() {
   const place = new URLSearchParams(location.hash.slice(1));
   const kind = KINDS_WITH_ADDRESS.find((each) => place.has(each)) ?? "server";
-  const [server] = place.getAll("server");
+  const server = place.get("server") ?? "";
   const record = place.get("record");
-  const key = kind === "server" ? "" : place.get(kind);
+  const key = (kind !== "server" && place.get(kind)) || "";
   return { server, kind, key, record: record === null ? null : Number(record) };
 }
 
@@ -55,7 +51,7 @@ export function addressRecord(/** @type {number | null} */ number) {
 }
 
 /** Do something that the address names already. */
-export function restoring(/** @type {() => any} */ work) {
+export function restoring(/** @type {Work} */ work) {
   isRestoring = true;
   try {
     work();
@@ -65,6 +61,6 @@ export function restoring(/** @type {() => any} */ work) {
 }
 
 /** Show a failure above what is shown. */
-export function prependProblem(/** @type {any} */ error) {
-  byId("detail").prepend(errorBox(error));
+export function prependProblem(/** @type {unknown} */ error) {
+  byId("detail").prepend(errorBox(factsOf(error)));
 }

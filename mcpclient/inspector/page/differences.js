@@ -1,7 +1,7 @@
 // @ts-check
 // The differences between two lists of tools, between the calls of two sessions, between values.
 
-import { cut, jsonText, textOf } from "./text.js";
+import { cut, isObject, jsonText, textOf } from "./text.js";
 
 const MAX_DIFFERENCES = 200;
 const MAX_SHOWN_LENGTH = 2000;
@@ -13,7 +13,7 @@ const MAX_COMPARED_CALLS = 2000;
  * Return the tools that differ or that only one side has, sorted by name, each as `{name, change,
  * differences}` with `added`, `removed` or `changed`.
  */
-export function comparedTools(left, right) {
+export function comparedTools(/** @type {unknown[]} */ left, /** @type {unknown[]} */ right) {
   const [before, after] = [left, right].map(byName);
   const names = [...new Set([...before.keys(), ...after.keys()])].sort();
   const compared = names.map((name) => {
@@ -25,20 +25,19 @@ export function comparedTools(left, right) {
   return compared.filter(({ change }) => change !== "same");
 }
 
-function byName(tools) {
-  const named = tools.filter((tool) => tool !== null && typeof tool === "object");
-  return new Map(named.map((tool) => [textOf(tool.name), tool]));
+function byName(/** @type {unknown[]} */ tools) {
+  return new Map(tools.filter(isObject).map((tool) => [textOf(tool.name), tool]));
 }
 
 /**
  * Return the calls of two sessions in one order, aligned by method and subject: each as `{method,
  * name, left, right, change, differences}`. A side that has no such call is null.
  */
-export function comparedCalls(left, right) {
+export function comparedCalls(/** @type {WireCall[]} */ left, /** @type {WireCall[]} */ right) {
   const sides = [left, right].map((calls) => calls.slice(0, MAX_COMPARED_CALLS));
   return aligned(sides[0], sides[1]).map(([before, after]) => {
-    const { method, params } = before ?? after;
-    const found = { method, name: subjectOf(params), left: before, right: after };
+    const one = before ?? after;
+    const found = { method: one?.method, name: subjectOf(one), left: before, right: after };
     if (!before || !after) {
       return { ...found, change: before ? "removed" : "added", differences: [] };
     }
@@ -50,20 +49,20 @@ export function comparedCalls(left, right) {
   });
 }
 
-function subjectOf(params) {
-  return textOf(params?.name ?? params?.uri);
+function subjectOf(/** @type {WireCall | null} */ call) {
+  return textOf(call?.params?.name ?? call?.params?.uri);
 }
 
-function withoutMeta(params) {
-  if (params === null || typeof params !== "object" || Array.isArray(params)) return params;
+function withoutMeta(/** @type {unknown} */ params) {
+  if (!isObject(params) || Array.isArray(params)) return params;
   const { _meta, ...others } = params;
   return others;
 }
 
 /** Return pairs of calls, by their longest common subsequence; null where one side has none. */
-function aligned(left, right) {
+function aligned(/** @type {WireCall[]} */ left, /** @type {WireCall[]} */ right) {
   const keys = [left, right].map((calls) =>
-    calls.map(({ method, params }) => `${method} ${subjectOf(params)}`),
+    calls.map((call) => `${call.method} ${subjectOf(call)}`),
   );
   const width = right.length + 1;
   const lengths = new Uint16Array((left.length + 1) * width);
@@ -75,7 +74,7 @@ function aligned(left, right) {
           : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
     }
   }
-  const pairs = [];
+  const pairs = /** @type {[WireCall | null, WireCall | null][]} */ ([]);
   let [i, j] = [0, 0];
   while (i < left.length || j < right.length) {
     if (i < left.length && j < right.length && keys[0][i] === keys[1][j]) {
@@ -94,18 +93,17 @@ function aligned(left, right) {
  * Return the differences of two JSON values, at most 200: each as `[path, left, right]`. A value
  * that one side lacks is null there.
  */
+/** @param {unknown} left @param {unknown} right */
 function differences(left, right, path = "") {
-  const found = [];
-  const waiting = [[path, left, right]]; // no recursion: values may be nested deeply
+  const found = /** @type {Difference[]} */ ([]);
+  // No recursion: values may be nested deeply.
+  const waiting = /** @type {Difference[]} */ ([[path, left, right]]);
   while (waiting.length && found.length < MAX_DIFFERENCES) {
-    const [place, before, after] = waiting.pop() ?? [];
+    const [place = "", before, after] = waiting.pop() ?? [];
     const kind = kindOf(before);
-    if (kind === kindOf(after) && (kind === "object" || kind === "array")) {
-      const names =
-        kind === "array"
-          ? [...Array(Math.max(before.length, after.length)).keys()]
-          : [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
-      for (const name of names.reverse()) {
+    if (kind === kindOf(after) && isObject(before) && isObject(after)) {
+      const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
+      for (const name of (kind === "array" ? names : names.sort()).reverse()) {
         waiting.push([`${place}/${name}`, own(before, name), own(after, name)]);
       }
     } else if (kind !== kindOf(after) || !Object.is(before, after)) {
@@ -115,16 +113,16 @@ function differences(left, right, path = "") {
   return found;
 }
 
-function kindOf(value) {
+function kindOf(/** @type {unknown} */ value) {
   if (value === null || value === undefined) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }
 
-function own(value, name) {
+function own(/** @type {Loose} */ value, /** @type {string} */ name) {
   return Object.hasOwn(value, name) ? value[name] : null;
 }
 
-function short(value) {
+function short(/** @type {unknown} */ value) {
   const text = value !== null && typeof value === "object" ? jsonText(value) : value;
   return typeof text === "string" ? cut(text, MAX_SHOWN_LENGTH) : (text ?? null);
 }

@@ -4,7 +4,8 @@
 const PREFIX = "inspector-draft ";
 
 /** Return what was typed under a key, or undefined. */
-export function draftOf(key) {
+/** @returns {Draft | undefined} */
+export function draftOf(/** @type {string} */ key) {
   try {
     return JSON.parse(sessionStorage.getItem(PREFIX + key) ?? "null") ?? undefined;
   } catch {
@@ -12,7 +13,7 @@ export function draftOf(key) {
   }
 }
 
-function saveDraft(key, value) {
+function saveDraft(/** @type {string} */ key, /** @type {unknown} */ value) {
   try {
     sessionStorage.setItem(PREFIX + key, JSON.stringify(value));
   } catch {
@@ -20,11 +21,12 @@ function saveDraft(key, value) {
   }
 }
 
-export function forgetDraft(key) {
+export function forgetDraft(/** @type {string} */ key) {
   sessionStorage.removeItem(PREFIX + key);
 }
 
 /** Save what `make` returns whenever something is typed or chosen in an element. */
+/** @param {Element} element @param {string} key @param {() => unknown} make */
 export function keepDraft(element, key, make) {
   const save = () => saveDraft(key, make());
   for (const event of ["input", "change", "click"]) element.addEventListener(event, save);

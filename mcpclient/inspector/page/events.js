@@ -1,20 +1,20 @@
 // @ts-check
 // What the modules of the page tell each other without knowing each other: changes, and wishes.
 
-/** @type {Map<string, ((...about: any[]) => any)[]>} */
+/** @type {Map<string, Work[]>} */
 const listeners = new Map();
 
 /** Call `work` whenever something of a kind has changed. */
-export function on(/** @type {string} */ kind, /** @type {(...about: any[]) => any} */ work) {
+export function on(/** @type {Change} */ kind, /** @type {Work} */ work) {
   if (!listeners.has(kind)) listeners.set(kind, []);
   listeners.get(kind)?.push(work);
 }
 
 /** Tell that something of a kind has changed. */
-export function changed(/** @type {string} */ kind, name = "") {
+export function changed(/** @type {string} */ kind) {
   for (const work of listeners.get(kind) ?? []) {
     try {
-      work(name);
+      work();
     } catch (error) {
       reportError(error); // one part of the page that fails leaves the others alone
     }
@@ -22,8 +22,8 @@ export function changed(/** @type {string} */ kind, name = "") {
 }
 
 /** Return a promise of the first truthy value of `look`, which is called after each change. */
-export function until(/** @type {string} */ kind, /** @type {() => any} */ look) {
-  return new Promise((resolve) => {
+export function until(/** @type {Change} */ kind, /** @type {() => boolean} */ look) {
+  return new Promise((/** @type {(found: true) => void} */ resolve) => {
     const again = () => {
       const found = look();
       if (!found) return;
@@ -35,15 +35,17 @@ export function until(/** @type {string} */ kind, /** @type {() => any} */ look)
   });
 }
 
-/** @type {Map<string, (...about: any[]) => any>} */
-const views = new Map();
+/** @type {Partial<Shows>} */
+const views = {};
 
 /** Register what shows things of a kind. */
-export function view(/** @type {string} */ kind, /** @type {(...about: any[]) => any} */ show) {
-  views.set(kind, show);
+/** @template {keyof Views} K @param {K} kind @param {Shows[K]} show */
+export function view(kind, show) {
+  views[kind] = show;
 }
 
 /** Show something of a kind, whichever module knows how; nothing where none does. */
-export function go(/** @type {string} */ kind, /** @type {any[]} */ ...about) {
-  return views.get(kind)?.(...about);
+/** @template {keyof Views} K @param {K} kind @param {Views[K]} about */
+export function go(kind, ...about) {
+  return views[kind]?.(...about);
 }

@@ -10,7 +10,7 @@ import { cut, lasted } from "./text.js";
 const MAX_EXCHANGES = 100;
 
 /** The latest HTTP requests; nothing where there are none. */
-export function exchangesView(name) {
+export function exchangesView(/** @type {string} */ name) {
   const place = el("section", { "aria-label": "HTTP requests" });
   const show = async () => {
     const { exchanges } = await get("/api/exchanges", { server: name });
@@ -23,7 +23,7 @@ export function exchangesView(name) {
   return place;
 }
 
-const shownPlaces = new Set();
+const shownPlaces = /** @type {Set<Element>} */ (new Set());
 on("wire", () => {
   for (const place of shownPlaces) {
     if (place.isConnected) place.dispatchEvent(new Event("refresh"));
@@ -31,7 +31,7 @@ on("wire", () => {
   }
 });
 
-function exchangeTable(exchanges) {
+function exchangeTable(/** @type {Exchange[]} */ exchanges) {
   const head = ["Request", "Status", "Time"].map((title) => el("th", { scope: "col" }, title));
   return el(
     "table",
@@ -41,14 +41,14 @@ function exchangeTable(exchanges) {
   );
 }
 
-function exchangeRow({ number, method, target, status, milliseconds }) {
+function exchangeRow(/** @type {Exchange} */ { number, method, target, status, milliseconds }) {
   const show = () => {
     showView("wire");
     go("record", number);
   };
   return el(
     "tr",
-    { class: status >= 400 ? "bad" : undefined },
+    { class: status && status >= 400 ? "bad" : undefined },
     el(
       "td",
       {},

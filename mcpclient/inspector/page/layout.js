@@ -6,7 +6,7 @@ import { byId, el, every } from "./dom.js";
 export const narrow = matchMedia("(max-width: 899px)");
 
 /** On a narrow screen, show one of the panes. */
-export function showView(view) {
+export function showView(/** @type {string} */ view) {
   document.body.dataset.view = view;
   for (const button of every(".views button")) {
     button.setAttribute("aria-pressed", String(button.dataset.view === view));
@@ -14,7 +14,10 @@ export function showView(view) {
 }
 
 /** Return what this browser remembers under a name, and remember `value` if it is given. */
-function remembered(name, /** @type {string | undefined} */ value = undefined) {
+function remembered(
+  /** @type {string} */ name,
+  /** @type {string | undefined} */ value = undefined,
+) {
   try {
     if (value !== undefined) localStorage.setItem(`inspector-${name}`, value);
     return localStorage.getItem(`inspector-${name}`) ?? "";
@@ -25,7 +28,7 @@ function remembered(name, /** @type {string | undefined} */ value = undefined) {
 
 const THEMES = ["", "light", "dark"];
 
-function showTheme(theme) {
+function showTheme(/** @type {string} */ theme) {
   document.documentElement.dataset.theme = remembered("theme", theme);
   const name = theme || "as the system";
   byId("theme").title = byId("theme").ariaLabel = `Colors: ${name}`;
@@ -46,8 +49,9 @@ export function buildLayout() {
 }
 
 /** A line between two panes: dragged, moved by arrows, folded by Enter or a double click. */
+/** @param {string} pane @param {string} label @param {number} direction */
 function separator(pane, label, direction) {
-  const resize = (width) => {
+  const resize = (/** @type {number} */ width) => {
     const most = innerWidth * 0.6;
     const kept = width < 80 ? 0 : Math.round(Math.min(width, most));
     document.body.style.setProperty(`--${pane}`, `${kept}px`);
@@ -56,9 +60,10 @@ function separator(pane, label, direction) {
   };
   const width = () => byId(pane).getBoundingClientRect().width;
   const fold = () => resize(width() > 80 ? 0 : 340);
-  const drag = ({ movementX }) => resize(width() + direction * movementX);
-  const press = (event) => {
-    const step = { ArrowLeft: -20, ArrowRight: 20 }[event.key];
+  const drag = (/** @type {PointerEvent} */ { movementX }) =>
+    resize(width() + direction * movementX);
+  const press = (/** @type {KeyboardEvent} */ event) => {
+    const step = event.key === "ArrowLeft" ? -20 : event.key === "ArrowRight" ? 20 : 0;
     if (step) resize(width() + direction * step);
     else if (event.key === "Enter") fold();
   };
@@ -77,7 +82,7 @@ function separator(pane, label, direction) {
         line.setPointerCapture(event.pointerId);
         line.addEventListener("pointermove", drag);
       },
-      pointerup: () => line.removeEventListener("pointermove", drag),
+      pointerup: () => void line.removeEventListener("pointermove", drag),
     },
   });
   if (remembered(pane)) queueMicrotask(() => resize(Number(remembered(pane))));

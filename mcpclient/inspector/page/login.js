@@ -12,7 +12,7 @@ import { attempt, factList } from "./tree.js";
 const LOGIN_PAUSE = 15000;
 
 /** The login to a server: its facts, and the buttons to finish it by hand or to log out. */
-export function loginView(state) {
+export function loginView() {
   const name = known.chosen;
   const place = el("section", { "aria-label": "Login" });
   const says = el("div");
@@ -23,8 +23,8 @@ export function loginView(state) {
       if (!place.contains(document.activeElement))
         fill(
           place,
-          loginFacts(state, login, says),
-          visit && mayCall() && finishForm(name, visit, host, says),
+          loginFacts(login, says),
+          visit !== null && mayCall() && finishForm(name, visit, host, says),
           says,
         );
     });
@@ -34,8 +34,9 @@ export function loginView(state) {
   return [el("h3", {}, "Login"), place];
 }
 
-function loginFacts(state, login, says) {
+function loginFacts(/** @type {LoginFacts | null} */ login, /** @type {Element} */ says) {
   if (!login) return quiet("There is no login.");
+  /** @type {[string, unknown][]} */
   const rows = [
     ["State", login.state],
     ["Given by", login.issuer],
@@ -53,17 +54,19 @@ function loginFacts(state, login, says) {
   return [factList(rows), mayCall() && buttonRow(el("button", { on: { click: end } }, "Log out"))];
 }
 
-function validText(expiresAt) {
+function validText(/** @type {number | null} */ expiresAt) {
   if (expiresAt === null) return "for as long as the server likes";
   const seconds = expiresAt - Date.now() / 1000;
   const at = new Date(expiresAt * 1000).toLocaleString();
   if (seconds < 0) return `until ${at}, which is over`;
-  const [count, unit] =
-    seconds < 120 ? [seconds, "s"] : seconds < 7200 ? [seconds / 60, "min"] : [seconds / 3600, "h"];
-  return `until ${at}, for ${Math.round(count)} ${unit} more`;
+  const count = (/** @type {number} */ unit) => Math.round(seconds / unit);
+  const left =
+    seconds < 120 ? `${count(1)} s` : seconds < 7200 ? `${count(60)} min` : `${count(3600)} h`;
+  return `until ${at}, for ${left} more`;
 }
 
 /** A login to finish by hand: an address to visit, and a field for where the browser ended. */
+/** @param {string} name @param {string} visit @param {string | null} host @param {Element} says */
 function finishForm(name, visit, host, says) {
   const address = el("input", { autocomplete: "off", spellcheck: "false" });
   const finish = async () => {

@@ -26,13 +26,13 @@ import {
   takeNews,
   tellChanges,
 } from "./store.js";
-import { cut, factsOf, plain } from "./text.js";
+import { Refusal, cut, factsOf, plain, textOf } from "./text.js";
 import { buildWire, goTo, refreshWire, resetWire } from "./wire.js";
 import { setRowFields } from "./wire_rows.js";
 
 const serverSelect = /** @type {HTMLSelectElement} */ (byId("servers"));
 
-function choose(name) {
+function choose(/** @type {string} */ name) {
   if (known.chosen === name) return;
   chooseServer(name);
   serverSelect.value = name;
@@ -71,16 +71,16 @@ function refreshServers() {
       serverSelect,
       names.map((name) => el("option", { value: name }, cut(shownName(name), 60))),
     );
-    if (known.chosen !== null) serverSelect.value = known.chosen;
+    if (known.chosen) serverSelect.value = known.chosen;
   }
   if (!known.servers.has(known.chosen)) {
-    chooseServer(null);
+    chooseServer("");
     if (names.length) choose(names[0]);
   }
   refreshHead();
 }
 
-const seenStates = new Map();
+const seenStates = /** @type {Map<string, ServerState>} */ (new Map());
 
 function followServers() {
   refreshServers();
@@ -100,14 +100,14 @@ function followServers() {
   }
 }
 
-/** @type {any} */
-let wanted = null; // what the address names, until it can be shown
+/** What the address names, until it can be shown. @type {ReturnType<typeof addressed> | null} */
+let wanted = null;
 /** Show what the address names. */
 function goToAddress() {
-  wanted = addressed();
-  if (wanted.server && known.servers.has(wanted.server)) restoring(() => choose(wanted.server));
-  if (wanted.kind === "server") restoring(showOverview);
-  if (wanted.record !== null) goTo(wanted.record);
+  const { server, kind, record } = (wanted = addressed());
+  if (known.servers.has(server)) restoring(() => choose(server));
+  if (kind === "server") restoring(showOverview);
+  if (record !== null) goTo(record);
   showWanted();
 }
 
@@ -124,22 +124,23 @@ function showWanted() {
 }
 
 /** Download the session: its `transcript`, or this page as a file, which is a `report`. */
-async function download(kind, ending) {
-  const response = await ask(`/api/${kind}?${new URLSearchParams({ server: known.chosen ?? "" })}`);
+async function download(/** @type {string} */ kind, /** @type {string} */ ending) {
+  const response = await ask(`/api/${kind}?${new URLSearchParams({ server: known.chosen })}`);
   const url = URL.createObjectURL(await response.blob());
-  const name = `${(known.chosen ?? "session").replace(/[^\w.-]+/g, "-")}${ending}`;
+  const name = `${(known.chosen || "session").replace(/[^\w.-]+/g, "-")}${ending}`;
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10000);
 }
 
-function showConnection(error) {
+function showConnection(/** @type {unknown} */ error) {
   document.body.classList.toggle("gone", error !== null);
-  setGone(error?.facts?.type === "Gone");
+  setGone(error !== null && factsOf(error).type === "Gone");
   let box = first("#gone");
   if (error === null) return void box?.remove();
-  box ??= byId("servers").parentElement?.appendChild(el("p", { id: "gone", role: "alert" }));
+  box ??= el("p", { id: "gone", role: "alert" });
+  byId("servers").parentElement?.append(box);
   const { text, hint } = factsOf(error);
-  fill(box, text, " ", hint ?? "");
+  fill(box, textOf(text), " ", hint ?? "");
 }
 
 async function start() {
@@ -150,13 +151,14 @@ async function start() {
   buildQuestions();
   buildWire();
   for (const button of every(".views button")) {
-    button.addEventListener("click", () => showView(button.dataset.view));
+    button.addEventListener("click", () => showView(button.dataset.view ?? ""));
   }
   const connect = () => post("/api/connect", { server: known.chosen });
   byId("restart").addEventListener("click", () => connect().catch(prependProblem));
   setInterval(() => server()?.status.endsWith("connecting") && refreshHead(), 1000);
   serverSelect.addEventListener("change", () => choose(serverSelect.value));
-  const save = (kind, ending) => () => download(kind, ending).catch(showConnection);
+  const save = (/** @type {string} */ kind, /** @type {string} */ ending) => () =>
+    download(kind, ending).catch(showConnection);
   byId("transcript").addEventListener("click", save("transcript", ".jsonl"));
   byId("report").addEventListener("click", save("report", ".html"));
   byId("report").hidden = isSaved;
@@ -175,7 +177,7 @@ async function start() {
     if (location.hash) goToAddress();
     on("lists", showWanted);
     addEventListener("popstate", goToAddress);
-    on("notice", () => prependProblem({ facts: { type: "Not connected", ...known.notice } }));
+    on("notice", () => prependProblem(new Refusal({ type: "Not connected", ...known.notice })));
     listen(state.version, takeNews, showConnection);
   } catch (error) {
     showConnection(error);

@@ -25,6 +25,7 @@ import { known, loadLists, mayCall, server, shownName } from "./store.js";
 import { cut, jsonText, textOf } from "./text.js";
 import { attempt, errorBox, factList, jsonTree } from "./tree.js";
 
+/** @type {Record<string, string>} */
 const STATUS_WORDS = {
   connected: "connected",
   connecting: "connecting…",
@@ -41,15 +42,15 @@ const STATUS_WORDS = {
   deferred: "connects when used",
 };
 
-export function statusText(state) {
+export function statusText(/** @type {ServerState | undefined} */ state) {
   if (known.isGone) return "the program of this page has ended";
   const { exit_code: code, type } = state?.error ?? {};
   if (state?.status === "lost" && type === "ProcessExited") {
     return typeof code === "number" ? `ended with exit code ${code}` : "the server has ended";
   }
-  const words = STATUS_WORDS[state?.status] ?? state?.status ?? "";
+  const words = state ? (STATUS_WORDS[state.status] ?? state.status) : "";
   const began = known.since.get(known.chosen);
-  if (!state?.status?.endsWith("connecting") || began === undefined) return words;
+  if (!state?.status.endsWith("connecting") || began === undefined) return words;
   const limit = state.timeout ? ` of ${state.timeout} s` : "";
   return `${words} ${Math.round((Date.now() - began) / 1000)} s${limit}`;
 }
@@ -58,6 +59,7 @@ export function showOverview() {
   const state = server();
   if (!state) return void showDetail(["server", ""], quiet("There is no server."));
   const info = state.server ?? {};
+  /** @type {[string, unknown][]} */
   const rows = [
     ["Name", info.title ? info.name : undefined],
     ["Version", info.version],
@@ -76,7 +78,7 @@ export function showOverview() {
       state.env?.length ? `${state.env.join(", ")} (values are not shown)` : undefined,
     ],
     ["Handled by this client", state.answers?.join(", ")],
-  ].filter(([, value]) => value !== undefined && value !== null && value !== "");
+  ];
   showDetail(
     ["server", ""],
     head(shownName(known.chosen), buttonRow(serverButtons(state))),
@@ -86,50 +88,47 @@ export function showOverview() {
     state.status === "needs_approval"
       ? approvalView(known.chosen)
       : state.error && errorBox(state.error),
-    factList(rows),
-    state.has_login && loginView(state),
-    state.instructions && [el("h3", {}, "Instructions"), longText(state.instructions)],
+    factList(rows.filter(([, value]) => textOf(value) !== "")),
+    state.has_login && loginView(),
+    state.instructions ? [el("h3", {}, "Instructions"), longText(state.instructions)] : null,
     Object.keys(state.capabilities ?? {}).length > 0 && [
       el("h3", {}, "Capabilities"),
       jsonTree(state.capabilities, "Capabilities", 2),
     ],
-    mayCall() && state.status === "connected" && state.capabilities?.logging && levelChoice(),
+    mayCall() &&
+      state.status === "connected" &&
+      state.capabilities?.logging !== undefined &&
+      levelChoice(),
     exchangesView(known.chosen),
     mayCall() && state.answers?.includes("roots") && rootsEditor(),
     known.allow === "add" && addForm(),
   );
 }
 
-function authText(state) {
+function authText(/** @type {ServerState} */ state) {
   if (!state.auth) return undefined;
   return state.status === "needs_auth" ? `${state.auth}, not logged in` : state.auth;
 }
 
-function serverButtons(state) {
-  const buttons = [];
-  const button = (label, work, kind = "") =>
+function serverButtons(/** @type {ServerState} */ state) {
+  const buttons = /** @type {Child[]} */ ([]);
+  const button = (/** @type {string} */ label, /** @type {Work} */ work, kind = "") =>
     buttons.push(el("button", { class: kind, on: { click: work } }, label));
-  const tell = (work) => () => work().catch(prependProblem);
-  const body = { server: known.chosen };
+  const tell = (/** @type {"/api/connect" | "/api/disconnect"} */ path) => () =>
+    post(path, { server: known.chosen }).catch(prependProblem);
   if (mayCall()) {
     if (state.status === "connected") {
       button("Reload the lists", () => loadLists(known.chosen, true));
       button("Any request", () => showRawRequest());
-      button(
-        "Disconnect",
-        tell(() => post("/api/disconnect", body)),
-      );
+      button("Disconnect", tell("/api/disconnect"));
     } else if (state.status === "needs_approval") {
       // the sheet has the buttons
     } else if (["connecting", "reconnecting"].includes(state.status)) {
-      button(
-        "Stop connecting",
-        tell(() => post("/api/disconnect", body)),
-      );
+      button("Stop connecting", tell("/api/disconnect"));
     } else {
       button(
         state.status === "needs_auth" || state.has_login ? "Log in" : "Connect",
-        tell(() => post("/api/connect", body)),
+        tell("/api/connect"),
         "primary",
       );
     }

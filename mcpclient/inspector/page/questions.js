@@ -20,14 +20,15 @@ import { showView } from "./layout.js";
 import { messageView } from "./results.js";
 import { on } from "./events.js";
 import { known, shownName } from "./store.js";
-import { cut, textOf } from "./text.js";
+import { cut, factsOf, textOf } from "./text.js";
 import { errorBox, jsonTree } from "./tree.js";
 
 const MAX_QUESTIONS = 20;
 
-const drawnQuestions = new Map();
+const drawnQuestions = /** @type {Map<string, HTMLElement>} */ (new Map());
 
-const drawnLogins = new Map(); // by server: what is known of the login, and its element
+/** By server. @type {Map<string, { login: Login, element: HTMLElement }>} */
+const drawnLogins = new Map();
 
 export function buildQuestions() {
   on("question", refreshQuestions);
@@ -64,14 +65,14 @@ function refreshQuestions() {
 }
 
 /** Show a question above everything else; whoever is typing elsewhere goes on typing. */
-function bringToFront(element) {
+function bringToFront(/** @type {HTMLElement} */ element) {
   showView("subject");
   element.scrollIntoView({ block: "nearest" });
   const isTyping = document.activeElement?.matches("input, textarea, select");
-  if (!isTyping) element.querySelector("input, textarea, select, button, a")?.focus();
+  if (!isTyping) focusIn(`#${element.getAttribute("aria-labelledby")} ~ *`);
 }
 
-function refreshLogins(holder) {
+function refreshLogins(/** @type {Element} */ holder) {
   for (const [name, { login, element }] of drawnLogins) {
     if (known.logins.get(name) === login) continue;
     element.remove();
@@ -86,29 +87,30 @@ function refreshLogins(holder) {
   }
 }
 
+/** @param {string} title @param {string} who @param {Child[]} children */
 function questionBox(title, who, ...children) {
   const id = freshId();
   return el(
     "section",
     { class: "question", "aria-labelledby": id },
     el("h2", { id }, title),
-    who && el("p", { class: "who" }, "asked by ", el("strong", {}, shownName(who))),
-    who && shownName(who) !== who && el("p", { class: "quiet path" }, cut(who, 200)),
+    el("p", { class: "who" }, "asked by ", el("strong", {}, shownName(who))),
+    shownName(who) !== who && el("p", { class: "quiet path" }, cut(who, 200)),
     children,
   );
 }
 
-function answerer(name, problem) {
-  return async (answer) => {
+function answerer(/** @type {string} */ name, /** @type {Element} */ problem) {
+  return async (/** @type {Answer} */ answer) => {
     try {
       await post("/api/answer", { id: name, answer });
     } catch (error) {
-      fill(problem, errorBox(error));
+      fill(problem, errorBox(factsOf(error)));
     }
   };
 }
 
-function drawQuestion(name, question) {
+function drawQuestion(/** @type {string} */ name, /** @type {AskedQuestion} */ question) {
   const problem = el("div");
   const answer = answerer(name, problem);
   const refusals = [
@@ -130,7 +132,8 @@ function drawQuestion(name, question) {
       }
       if (problems.length) {
         fill(problem, problemSummary(problems));
-        form.element.querySelector('[aria-invalid="true"]')?.focus();
+        form.element.id ||= freshId();
+        focusIn(`#${form.element.id}`, '[aria-invalid="true"]');
       } else answer({ action: "accept", content });
     };
     return questionBox(
@@ -162,28 +165,28 @@ function drawQuestion(name, question) {
   return drawSampling(name, question, answer, problem);
 }
 
-function draftKey(name) {
+function draftKey(/** @type {string} */ name) {
   return `question ${name}`;
 }
 
 /** Return what was typed for a question before a reload. Another run has other questions. */
-function typedFor(name, question) {
+function typedFor(/** @type {string} */ name, /** @type {AskedQuestion} */ question) {
   const draft = draftOf(draftKey(name));
   return draft?.to === messageText(question) ? draft : undefined;
 }
 
-function messageText(question) {
+function messageText(/** @type {AskedQuestion} */ question) {
   return cut(textOf(question.message ?? question.request), 500);
 }
 
-function messageOf(question) {
+function messageOf(/** @type {AskedQuestion} */ question) {
   const text = textOf(question.message);
   return text.length > 4000 ? longText(text) : el("p", { class: "description", dir: "auto" }, text);
 }
 
 /** A full address with its host marked. */
-export function addressOf(url, host) {
-  const text = String(url);
+export function addressOf(/** @type {unknown} */ url, /** @type {unknown} */ hostname) {
+  const [text, host] = [textOf(url), textOf(hostname)];
   const at = host ? text.indexOf(host) : -1;
   if (at < 0) return el("p", { class: "address" }, text);
   return el(
@@ -196,7 +199,8 @@ export function addressOf(url, host) {
 }
 
 /** A link to an address elsewhere; only http and https, since others could start programs. */
-export function visitLink(url, label, then) {
+/** @param {unknown} url @param {string} label @param {Work} then */
+export function visitLink(url, label, then = () => {}) {
   if (!/^https?:\/\//i.test(String(url)))
     return el("span", { class: "warning" }, "The page does not open addresses of this kind.");
   return el(
@@ -206,13 +210,13 @@ export function visitLink(url, label, then) {
       href: String(url),
       target: "_blank",
       rel: "noopener noreferrer",
-      on: { click: () => then?.() },
+      on: { click: then },
     },
     label,
   );
 }
 
-function drawLogin(name, login) {
+function drawLogin(/** @type {string} */ name, /** @type {Login} */ login) {
   return questionBox(
     "Log in",
     name,
@@ -222,6 +226,12 @@ function drawLogin(name, login) {
   );
 }
 
+/**
+ * @param {string} name
+ * @param {AskedQuestion} question
+ * @param {(answer: Answer) => unknown} answer
+ * @param {Element} problem
+ */
 function drawSampling(name, question, answer, problem) {
   const request = question.request ?? {};
   const typed = typedFor(name, question)?.text ?? "";
@@ -234,7 +244,7 @@ function drawSampling(name, question, answer, problem) {
   return questionBox(
     "The server asks a language model",
     question.server,
-    request.systemPrompt &&
+    textOf(request.systemPrompt) !== "" &&
       el(
         "div",
         { class: "message" },

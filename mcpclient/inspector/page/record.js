@@ -12,9 +12,15 @@ import { faultList } from "./verdict.js";
 
 /**
  * Return the elements that show a record. `row`: its row, if that is kept; `block`: the lines of
- * stderr around it; `goTo` shows another record, `close` ends this one.
+ * stderr around it; `close` ends the view.
+ * @param {number} number
+ * @param {Row | undefined} row
+ * @param {WireRecord} record
+ * @param {{ lines: string[] } | null} block
+ * @param {Work} close
+ * @returns {Child[]}
  */
-export function recordParts(number, row, record, block, { goTo, close }) {
+export function recordParts(number, row, record, block, close) {
   const message = messageIn(record);
   const about = [record.direction ?? "header", record.channel ?? "", sized(row?.size ?? 0)];
   if (row?.at) about.unshift(timeOfDay(row.at));
@@ -25,7 +31,7 @@ export function recordParts(number, row, record, block, { goTo, close }) {
       el("h3", {}, `#${number}`),
       el("span", { class: "quiet" }, about.filter(Boolean).join(" · ")),
       el("span", { class: "grow" }),
-      partnerButton(row, goTo),
+      partnerButton(row),
       copyButton("Copy", () => jsonText(record, 2), "small"),
       el(
         "button",
@@ -35,30 +41,31 @@ export function recordParts(number, row, record, block, { goTo, close }) {
     ),
     row && faultList(row.faults),
     row?.level && el("p", { class: `logged at-${row.level}` }, levelBadge(row), logText(message)),
-    isRequest(message) && record.direction === "sent" && requestButtons(message),
+    record.direction === "sent" && requestButtons(message),
     block ? blockView(block.lines, record.text) : textView(record),
     message !== null && jsonTree(message, "Message", 3),
     jsonTree(readable(record, message), "Record", message === null || record.http ? 3 : 1),
   ];
 }
 
-function partnerButton(row, goTo) {
-  if (!row || row.partner === null) return null;
-  const label = row.partner < row.number ? "Its request" : "Its response";
-  return el("button", { class: "small", on: { click: () => goTo(row.partner) } }, label);
+function partnerButton(/** @type {Row | undefined} */ row) {
+  const partner = row?.partner ?? null;
+  if (!row || partner === null) return null;
+  const label = partner < row.number ? "Its request" : "Its response";
+  return el("button", { class: "small", on: { click: () => go("record", partner) } }, label);
 }
 
-function levelBadge(row) {
+function levelBadge(/** @type {Row} */ row) {
   return el("span", { class: "badge" }, cut(row.level, 20));
 }
 
-function logText(message) {
+function logText(/** @type {Message | null} */ message) {
   const data = message?.params?.data;
   return el("span", { class: "pre", dir: "auto" }, cut(textOf(data), 20000));
 }
 
 /** Lines of stderr as one block, as a traceback is read. */
-function blockView(lines, chosen) {
+function blockView(/** @type {string[]} */ lines, /** @type {unknown} */ chosen) {
   return el(
     "pre",
     { class: "text stderr", tabindex: "0" },
@@ -67,15 +74,16 @@ function blockView(lines, chosen) {
 }
 
 /** A line or a body that is not a message, as it came. */
-function textView(record) {
+function textView(/** @type {WireRecord} */ record) {
   if (typeof record.base64 === "string") return longText(bytesAsText(record.base64));
   if (typeof record.text !== "string" || messageIn(record) !== null) return null;
   return longText(indented(record.text));
 }
 
 /** Return bytes as text; those that are not printable ASCII are written out. */
-function bytesAsText(base64) {
-  const written = (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
+function bytesAsText(/** @type {string} */ base64) {
+  const written = (/** @type {string} */ character) =>
+    `\\x${character.charCodeAt(0).toString(16).padStart(2, "0")}`;
   try {
     return atob(base64).replace(/[^\t\n\x20-\x7e]/g, written);
   } catch {
@@ -83,7 +91,8 @@ function bytesAsText(base64) {
   }
 }
 
-function messageIn(record) {
+/** @returns {Message | null} */
+function messageIn(/** @type {WireRecord} */ record) {
   if (record.message !== undefined) return record.message;
   let data = record.event?.data ?? record.text;
   if (typeof data === "string" && /^[[{]/.test(data)) {
@@ -97,8 +106,9 @@ function messageIn(record) {
 }
 
 /** Return the other fields of a record, its headers as lines. */
-function readable(record, message) {
+function readable(/** @type {WireRecord} */ record, /** @type {Message | null} */ message) {
   const { message: _, ...others } = record;
+  /** @type {WireRecord} */
   const shownRecord = message === null ? { ...record } : others;
   if (message !== null && record.event) shownRecord.event = { ...record.event, data: "…" };
   const headers = record.http?.headers;
@@ -111,17 +121,15 @@ function readable(record, message) {
   return shownRecord;
 }
 
-function isRequest(message) {
-  return message !== null && typeof message?.method === "string" && message.id !== undefined;
-}
-
-function requestButtons(message) {
-  const { _meta, ...params } = message.params ?? {};
-  const copies = copyButtons(() => [message.method, params]);
-  if (mayCall() && !["initialize", "server/discover"].includes(message.method)) {
+function requestButtons(/** @type {Message | null} */ message) {
+  const method = message?.id !== undefined && message.method;
+  if (typeof method !== "string") return null;
+  const { _meta, ...params } = message?.params ?? {};
+  const copies = copyButtons(() => [method, params]);
+  if (mayCall() && !["initialize", "server/discover"].includes(method)) {
     copies.prepend(
-      el("button", { on: { click: () => replay(message.method, params) } }, "Replay"),
-      el("button", { on: { click: () => go("edit", message.method, params) } }, "Edit and replay"),
+      el("button", { on: { click: () => replay(method, params) } }, "Replay"),
+      el("button", { on: { click: () => go("edit", method, params) } }, "Edit and replay"),
     );
   }
   return copies;

@@ -7,10 +7,16 @@ import { calm, el, fill, freshId, quiet } from "./dom.js";
 import { problemPlace } from "./schema_fields.js";
 import { MAX_FIELDS } from "./schema_form.js";
 import { mayCall, server } from "./store.js";
-import { cut, textOf } from "./text.js";
+import { cut, isObject, textOf } from "./text.js";
 
+/** @typedef {{ name?: unknown, description?: unknown, required?: unknown }} Declared */
+/** @typedef {(name: string, input: HTMLInputElement, offers: Element) => Promise<void>} Complete */
+
+/** @typedef {(entry: Offer, draft: Draft) => OfferRequest} RequestOf */
+
+/** @type {RequestOf} */
 export function toolRequest(entry, draft) {
-  const given = draft?.params ? { value: draft.params.arguments } : draft;
+  const given = draft.params ? { value: draft.params.arguments } : draft;
   const body = argumentsEditor(entry.entry.inputSchema, given);
   const taskSupport = takesTasks(entry.entry);
   const asTask = el("input", { type: "checkbox" });
@@ -30,12 +36,13 @@ export function toolRequest(entry, draft) {
 }
 
 /** Whether a call of a tool may ask to become a task. */
-function takesTasks(tool) {
+function takesTasks(/** @type {Definition} */ tool) {
   const requests = server()?.capabilities?.tasks?.requests;
-  const support = tool.execution?.taskSupport;
+  const support = textOf(tool.execution?.taskSupport);
   return requests?.tools?.call !== undefined && ["optional", "required"].includes(support);
 }
 
+/** @type {RequestOf} */
 export function resourceRequest(entry) {
   const canSubscribe = server()?.capabilities?.resources?.subscribe === true;
   const params = () => ({ uri: entry.key });
@@ -54,6 +61,7 @@ export function resourceRequest(entry) {
   };
 }
 
+/** @type {RequestOf} */
 export function templateRequest(entry, draft) {
   const names = [
     ...new Set(
@@ -66,9 +74,9 @@ export function templateRequest(entry, draft) {
   const fields = completedFields(
     names.map((name) => ({ name })),
     reference,
-    draft?.fields ?? {},
+    draft.fields ?? {},
   );
-  const given = draft?.params?.uri;
+  const given = draft.params?.uri;
   const expanded = () =>
     given && !Object.keys(fields.value()).length
       ? given
@@ -83,12 +91,14 @@ export function templateRequest(entry, draft) {
   };
 }
 
-function variablesIn(list) {
+function variablesIn(/** @type {string} */ list) {
   return list.split(",").map((name) => name.replace(/[*:].*$/, "").trim());
 }
 
 /** Expand a URI template as far as the page needs it: values percent-encoded, lists not split. */
+/** @param {string} template @param {Record<string, string>} values */
 function expandTemplate(template, values) {
+  /** @type {Record<string, [first: string, between: string, isNamed: boolean]>} */
   const operators = {
     "": ["", ",", false],
     "+": ["", ",", false],
@@ -109,12 +119,12 @@ function expandTemplate(template, values) {
   });
 }
 
+/** @type {RequestOf} */
 export function promptRequest(entry, draft) {
-  const declared = Array.isArray(entry.entry.arguments)
-    ? entry.entry.arguments.filter((each) => each && typeof each === "object").slice(0, MAX_FIELDS)
-    : [];
+  const { arguments: given } = entry.entry;
+  const declared = (Array.isArray(given) ? given : []).filter(isObject).slice(0, MAX_FIELDS);
   const reference = { type: "ref/prompt", name: entry.entry.name };
-  const fields = completedFields(declared, reference, draft?.params?.arguments ?? {});
+  const fields = completedFields(declared, reference, draft.params?.arguments ?? {});
   return {
     verb: "Get",
     method: "prompts/get",
@@ -125,8 +135,10 @@ export function promptRequest(entry, draft) {
   };
 }
 
-/** A field of plain text; `complete(name, input, offers)` asks the server, if that can help. */
-function completedField({ name, description, required }, value, complete) {
+/** A field of plain text; `complete` asks the server, if that can help. */
+/** @param {Declared} declared @param {string} value @param {Complete | null} complete */
+function completedField({ name: declaredName, description, required }, value, complete) {
+  const name = textOf(declaredName);
   const id = freshId();
   const offers = el("datalist", { id: `${id}-offers` });
   const input = el("input", {
@@ -144,7 +156,7 @@ function completedField({ name, description, required }, value, complete) {
   const label = el(
     "label",
     { for: id },
-    el("span", { class: "name" }, cut(textOf(name), 200)),
+    el("span", { class: "name" }, cut(name, 200)),
     required === true && el("span", { class: "required" }, "required"),
   );
   const place = problemPlace({ element: input, isControl: true });
@@ -155,18 +167,22 @@ function completedField({ name, description, required }, value, complete) {
     input,
     place.element,
     offers,
-    description && el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
+    textOf(description) !== "" &&
+      el("p", { class: "note", dir: "auto" }, cut(textOf(description), 1000)),
   );
   return { name, input, row, required: required === true, mark: place.mark };
 }
 
 /** Fields of plain text that the server helps to complete. */
+/** @param {Declared[]} declared @param {Loose} reference @param {Loose} values */
 function completedFields(declared, reference, values) {
   const completes = server()?.capabilities?.completions !== undefined && mayCall();
   const fields = declared.map((about) => {
-    const value = Object.hasOwn(values, about.name) ? textOf(values[about.name]) : "";
-    return completedField(about, value, completes && complete);
+    const name = textOf(about.name);
+    const value = Object.hasOwn(values, name) ? textOf(values[name]) : "";
+    return completedField(about, value, completes ? complete : null);
   });
+  /** @type {Complete} */
   async function complete(name, input, offers) {
     const others = fields.filter((field) => field.name !== name && field.input.value);
     const context = Object.fromEntries(others.map((field) => [field.name, field.input.value]));
@@ -188,7 +204,7 @@ function completedFields(declared, reference, values) {
       "div",
       { class: "fields" },
       fields.map(({ row }) => row),
-      !fields.length && quiet("No arguments."),
+      fields.length === 0 && quiet("No arguments."),
     ),
     /** Mark the fields that are required and empty, and return these problems. */
     check() {

@@ -10,14 +10,14 @@ const SHOWN_IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 const HEARD_SOUNDS = ["audio/wav", "audio/mpeg", "audio/ogg", "audio/mp3", "audio/webm"];
 
-const blobs = [];
+const blobs = /** @type {string[]} */ ([]);
 
 /** Return an element for the outcome of a call: `{result, warnings}` or `{error}`. */
-export function outcomeView(outcome) {
-  while (blobs.length) URL.revokeObjectURL(blobs.pop());
+export function outcomeView(/** @type {Outcome} */ outcome) {
+  for (const url of blobs.splice(0)) URL.revokeObjectURL(url);
   if (outcome.error) return errorBox(outcome.error);
   const result = outcome.result ?? {};
-  const parts = [];
+  const parts = /** @type {Child[]} */ ([]);
   if (result.isError === true)
     parts.push(el("p", { class: "problem" }, "The tool says that it failed."));
   for (const warning of outcome.warnings ?? [])
@@ -55,10 +55,10 @@ export function outcomeView(outcome) {
 }
 
 /** Whether a content block is the text of the structured content. */
-function isTextOf(block, structured) {
+function isTextOf(/** @type {Block} */ block, /** @type {unknown} */ structured) {
   if (structured === undefined || block?.type !== "text") return false;
   try {
-    return jsonText(JSON.parse(block.text)) === jsonText(structured);
+    return jsonText(JSON.parse(textOf(block.text))) === jsonText(structured);
   } catch {
     return false;
   }
@@ -67,14 +67,15 @@ function isTextOf(block, structured) {
 const MAX_PARTS = 200;
 
 /** Return the first parts of a result, and the number of the others. */
+/** @param {Block[]} parts @param {(part: Block) => Child} view */
 function someOf(parts, view) {
   const left = parts.length - MAX_PARTS;
   const more = left > 0 && quiet(`${left.toLocaleString()} more are in the whole result.`);
   return [...parts.slice(0, MAX_PARTS).map(view), more];
 }
 
-function contentView(block) {
-  if (block === null || typeof block !== "object")
+function contentView(/** @type {Block} */ block) {
+  if (!block || typeof block !== "object")
     return el("p", { class: "warning" }, "An entry is not a content block.");
   if (block.type === "text") return jsonOrText(textOf(block.text));
   if (block.type === "image" || block.type === "audio")
@@ -96,7 +97,7 @@ function contentView(block) {
 }
 
 /** A text; one that is JSON is indented, and shown as it came on demand. */
-function jsonOrText(text) {
+function jsonOrText(/** @type {string} */ text) {
   const lines = indented(text);
   if (lines === text) return longText(text);
   const holder = el("div", {}, longText(lines));
@@ -110,7 +111,7 @@ function jsonOrText(text) {
   return el("div", { class: "json" }, holder, button);
 }
 
-export function messageView(message) {
+export function messageView(/** @type {Block} */ message) {
   const blocks = Array.isArray(message?.content) ? message.content : [message?.content];
   return el(
     "div",
@@ -120,7 +121,7 @@ export function messageView(message) {
   );
 }
 
-function resourceView(resource) {
+function resourceView(/** @type {Block} */ resource) {
   const about = el(
     "h3",
     { class: "part" },
@@ -134,7 +135,8 @@ function resourceView(resource) {
 }
 
 /** Bytes in the page, shown if the browser can do so without running anything. */
-function mediaView(base64, kind) {
+function mediaView(/** @type {unknown} */ base64, /** @type {unknown} */ type) {
+  const kind = textOf(type);
   let bytes;
   try {
     bytes = Uint8Array.from(atob(textOf(base64)), (character) => character.charCodeAt(0));
@@ -151,7 +153,7 @@ function mediaView(base64, kind) {
   const save = el(
     "a",
     { href: url, download: "content", class: "button" },
-    `Save (${sized(bytes.length)}, ${cut(textOf(kind), 80) || "of unknown type"})`,
+    `Save (${sized(bytes.length)}, ${cut(kind, 80) || "of unknown type"})`,
   );
   if (isImage)
     return el("figure", {}, el("img", { src: url, alt: "Image that the server returned" }), save);

@@ -7,7 +7,9 @@ import { cut, jsonText, plain, sized, textOf } from "./text.js";
 
 export const NOTHING = Symbol("left out");
 
-function attributesOf(about) {
+/** @typedef {(schema: Schema, about: FieldAbout) => Field} FieldOf */
+
+function attributesOf(/** @type {FieldAbout} */ about) {
   return {
     id: about.id,
     "aria-label": about.id ? undefined : about.label,
@@ -18,16 +20,23 @@ function attributesOf(about) {
   };
 }
 
+const KINDS_OF_STRINGS = new Map([
+  ["date", "date"],
+  ["email", "email"],
+  ["uri", "url"],
+  ["time", "time"],
+]);
+
+/** @type {FieldOf} */
 export function stringField(schema, about) {
-  const kinds = { date: "date", email: "email", uri: "url", time: "time" };
   const isLong = !isSecret(schema) && ((schema.maxLength ?? 0) > 200 || !schema.format);
   const element = isLong
     ? el("textarea", { rows: 1, class: "growing", ...attributesOf(about) })
     : el("input", {
-        type: isSecret(schema) ? "password" : (kinds[schema.format] ?? "text"),
+        type: isSecret(schema) ? "password" : (KINDS_OF_STRINGS.get(schema.format ?? "") ?? "text"),
         ...attributesOf(about),
       });
-  let isSet = false;
+  let isSet = /** @type {boolean | undefined} */ (false);
   // Whoever empties a field that is required wants the empty string.
   element.addEventListener("input", () => (isSet = element.value !== "" || about.required));
   return {
@@ -42,22 +51,21 @@ export function stringField(schema, about) {
 }
 
 /** Return a problem with its place as people write it: `author.name`, `labels[2]`. */
-export function problemText({ path, text }) {
+export function problemText(/** @type {Problem} */ { path, text }) {
   const place = path.map((part) => (typeof part === "number" ? `[${part}]` : `.${part}`)).join("");
   return plain(place ? `${place.replace(/^\./, "")}: ${text}` : text);
 }
 
 /** A place below a field that says what its value lacks; `mark` takes problems of it. */
-export function problemPlace(field) {
+export function problemPlace(/** @type {Pick<Field, "element" | "isControl" | "mark">} */ field) {
   const element = el("p", { class: "lacks", id: freshId(), hidden: true });
   const controls = "input, textarea, select";
-  const control = field.element.matches(controls)
-    ? field.element
-    : field.isControl && field.element.querySelector(controls);
-  const note = (control && control.getAttribute("aria-describedby")) ?? "";
+  const inside = field.isControl ? field.element.querySelector(controls) : null;
+  const control = field.element.matches(controls) ? field.element : inside;
+  const note = control?.getAttribute("aria-describedby") ?? "";
   return {
     element,
-    mark(problems) {
+    mark(/** @type {Problem[]} */ problems) {
       const own = problems.filter(({ path }) => !path.length || !field.mark);
       field.mark?.(problems.filter(({ path }) => path.length));
       element.hidden = !own.length;
@@ -69,6 +77,7 @@ export function problemPlace(field) {
   };
 }
 
+/** @type {FieldOf} */
 export function numberField(schema, about) {
   const element = el("input", {
     inputmode: schema.type === "integer" ? "numeric" : "decimal",
@@ -87,7 +96,9 @@ export function numberField(schema, about) {
   };
 }
 
+/** @type {FieldOf} */
 export function booleanField(schema, about) {
+  /** @type {Choice[]} */
   const choices = [
     [true, "true"],
     [false, "false"],
@@ -95,6 +106,7 @@ export function booleanField(schema, about) {
   return choiceField(schema, choices, about);
 }
 
+/** @param {Schema} schema @param {Choice[]} choices @param {FieldAbout} about @returns {Field} */
 export function choiceField(schema, choices, about) {
   const blank =
     about.required && "default" in schema
@@ -117,12 +129,13 @@ export function choiceField(schema, choices, about) {
   };
 }
 
-export function fileField(schema, about) {
-  let data = /** @type {string | symbol} */ (NOTHING);
+/** @type {FieldOf} */
+export function fileField(_, about) {
+  let data = /** @type {unknown} */ (NOTHING);
   const says = el("span", { class: "quiet" });
   const element = el("input", { type: "file", ...attributesOf(about) });
   element.addEventListener("change", async () => {
-    const file = element.files[0];
+    const file = element.files?.[0];
     data = file ? await base64Of(file) : NOTHING;
     says.textContent = file ? ` ${sized(file.size)}, sent as base64` : "";
   });
@@ -137,7 +150,7 @@ export function fileField(schema, about) {
   };
 }
 
-async function base64Of(file) {
+async function base64Of(/** @type {Blob} */ file) {
   const bytes = new Uint8Array(await file.arrayBuffer());
   let text = "";
   for (let at = 0; at < bytes.length; at += 32768)
@@ -145,7 +158,8 @@ async function base64Of(file) {
   return btoa(text);
 }
 
-export function severalField(choices, about) {
+/** @returns {Field} */
+export function severalField(/** @type {Choice[]} */ choices, /** @type {FieldAbout} */ about) {
   const boxes = choices.map(([value, label]) => ({
     value,
     box: el("input", { type: "checkbox" }),
@@ -171,7 +185,8 @@ export function severalField(choices, about) {
 }
 
 /** A field for any JSON, for a schema that no form can show. */
-export function jsonField(schema, about) {
+/** @returns {Field} */
+export function jsonField(/** @type {FieldAbout} */ about) {
   const element = el("textarea", {
     rows: 2,
     class: "mono growing",

@@ -22,7 +22,7 @@ import {
   resolved,
   typeName,
 } from "./schema_values.js";
-import { cut, textOf } from "./text.js";
+import { cut, isObject, textOf } from "./text.js";
 
 // A schema may refer to itself in several places: then each level of a form multiplies its fields.
 export const MAX_FIELDS = 300;
@@ -34,21 +34,17 @@ let fieldsLeft = MAX_FIELDS;
 // References that are being followed: a recursive part of a schema is drawn on demand.
 const openReferences = ["#"];
 
-/** Return `{element, value(), set(value)}` for an object schema, as tools and elicitations have. */
+/** @typedef {(schema: Schema, root: Schema, depth: number, about: FieldAbout) => Field} Part */
+
+/** Return the form for an object schema, as tools and elicitations have. */
+/** @returns {Required<Field>} */
+/** @param {Schema | undefined} schema @param {unknown} initial */
 export function schemaForm(schema, initial) {
   fieldsLeft = MAX_FIELDS;
-  const root = schema && typeof schema === "object" ? schema : {};
+  const root = isObject(schema) ? schema : {};
   const field = objectField(resolved(root, root), root, 0);
   if (initial !== undefined) field.set(initial);
-  return {
-    element: field.element,
-    value: () => {
-      const value = field.value();
-      return value === NOTHING ? {} : value;
-    },
-    set: field.set,
-    mark: field.mark,
-  };
+  return { ...field, isControl: false };
 }
 
 /** Make some more fields, at the user's request. */
@@ -57,10 +53,11 @@ function wantFields() {
 }
 
 /** Make the field for one value; as JSON where a form would contain itself. */
+/** @type {Part} */
 function fieldFor(schema, root, depth, about) {
   const reference = schema?.$ref;
   if (typeof reference !== "string") return plainField(schema, root, depth, about);
-  if (openReferences.includes(reference)) return jsonField(resolved(schema, root), about);
+  if (openReferences.includes(reference)) return jsonField(about);
   openReferences.push(reference);
   try {
     return plainField(schema, root, depth, about);
@@ -69,16 +66,17 @@ function fieldFor(schema, root, depth, about) {
   }
 }
 
+/** @type {Part} */
 function plainField(schema, root, depth, about) {
   const plainSchema = resolved(schema, root);
   fieldsLeft -= 1;
-  if (depth >= MAX_FORM_DEPTH || fieldsLeft < 0) return jsonField(plainSchema, about);
+  if (depth >= MAX_FORM_DEPTH || fieldsLeft < 0) return jsonField(about);
   const variants = alternatives(plainSchema, root);
   if (variants) return variantField(variants, root, depth, about);
   const choices = choicesOf(plainSchema);
   if (choices)
     return choices.length > MAX_CHOICES
-      ? jsonField(plainSchema, about)
+      ? jsonField(about)
       : choiceField(plainSchema, choices, about);
   const type = Array.isArray(plainSchema.type) ? plainSchema.type[0] : plainSchema.type;
   if (type === "boolean") return booleanField(plainSchema, about);
@@ -95,26 +93,25 @@ function plainField(schema, root, depth, about) {
       element: el("fieldset", {}, el("legend", { class: "unseen" }, about.label), field.element),
     };
   }
-  return jsonField(plainSchema, about);
+  return jsonField(about);
 }
 
+/** @param {Schema} schema @param {Schema} root @param {number} depth */
 function objectField(schema, root, depth) {
-  const properties =
-    schema.properties && typeof schema.properties === "object" ? schema.properties : {};
+  const properties = isObject(schema.properties) ? schema.properties : {};
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
-  const fields = new Map();
-  const marks = new Map();
+  const fields = /** @type {Map<string, Field>} */ (new Map());
+  const marks = /** @type {[string, Mark][]} */ ([]);
   const element = el("div", { class: "fields" });
   const entries = Object.entries(properties);
   for (const [name, property] of entries) {
     if (fieldsLeft < 0) break;
     const { row, field, mark } = labelled(name, property, root, depth, required.has(name));
     fields.set(name, field);
-    marks.set(name, mark);
+    marks.push([name, mark]);
     element.append(row);
   }
-  /** @type {any} */
-  let others = null;
+  let others = /** @type {Field | null} */ (null);
   const more = schema.additionalProperties;
   const isOpen =
     fields.size < entries.length ||
@@ -122,7 +119,7 @@ function objectField(schema, root, depth) {
     (more && typeof more === "object") ||
     (more === undefined && !fields.size && depth > 0);
   if (isOpen && depth < MAX_FORM_DEPTH) {
-    others = jsonField({}, { label: "other members", describedby: undefined, required: false });
+    others = jsonField({ label: "other members", describedby: undefined, required: false });
     element.append(
       el(
         "label",
@@ -136,13 +133,12 @@ function objectField(schema, root, depth) {
   return {
     element,
     value() {
-      const extra = others ? others.value() : NOTHING;
-      const value = extra !== NOTHING && extra && typeof extra === "object" ? { ...extra } : {};
+      const extra = others?.value();
+      const value = isObject(extra) ? { ...extra } : {};
       for (const [name, field] of fields) {
         const item = field.value();
         if (item === NOTHING) continue;
-        const isEmpty =
-          item && typeof item === "object" && !Array.isArray(item) && !Object.keys(item).length;
+        const isEmpty = isObject(item) && !Array.isArray(item) && !Object.keys(item).length;
         if (isEmpty && !required.has(name)) continue;
         Object.defineProperty(value, name, {
           value: item,
@@ -153,20 +149,18 @@ function objectField(schema, root, depth) {
       }
       return value;
     },
-    set(value) {
-      if (value === null || typeof value !== "object") return;
-      const left = [];
-      for (const [name, item] of Object.entries(value)) {
-        if (fields.has(name)) fields.get(name).set(item);
-        else left.push([name, item]);
-      }
-      if (others && left.length) others.set(Object.fromEntries(left));
+    set(/** @type {unknown} */ value) {
+      if (!isObject(value)) return;
+      for (const [name, field] of fields) if (Object.hasOwn(value, name)) field.set(value[name]);
+      const left = Object.entries(value).filter(([name]) => !fields.has(name));
+      if (left.length) others?.set(Object.fromEntries(left));
     },
-    mark: (problems) => markEach(marks, problems),
+    mark: (/** @type {Problem[]} */ problems) => markEach(marks, problems),
   };
 }
 
-/** Give each part the problems of its own, `marks` by name or index. */
+/** Give each part the problems of its own. */
+/** @param {[part: string | number, mark: Mark][]} marks @param {Problem[]} problems */
 function markEach(marks, problems) {
   for (const [name, mark] of marks) {
     const own = problems.filter(({ path }) => path[0] === name);
@@ -174,6 +168,13 @@ function markEach(marks, problems) {
   }
 }
 
+/**
+ * @param {string} name
+ * @param {Schema} property
+ * @param {Schema} root
+ * @param {number} depth
+ * @param {boolean} required
+ */
 function labelled(name, property, root, depth, required) {
   const schema = resolved(property, root);
   const noteId = freshId();
@@ -190,7 +191,7 @@ function labelled(name, property, root, depth, required) {
   if ("default" in schema) field.set(schema.default);
   const heading = [
     el("span", { class: "name" }, title && title !== name ? `${title} ` : cut(name, 200)),
-    title && title !== name && el("span", { class: "quiet" }, cut(name, 200)),
+    title !== "" && title !== name && el("span", { class: "quiet" }, cut(name, 200)),
     required && el("span", { class: "required", title: "required" }, "required"),
     el("span", { class: "type" }, cut(typeName(schema), 60)),
   ];
@@ -203,19 +204,19 @@ function labelled(name, property, root, depth, required) {
       : el("div", { class: "label" }, heading),
     field.element,
     place.element,
-    note && el("p", { id: noteId, class: "note", dir: "auto" }, cut(note, 1000)),
+    note !== "" && el("p", { id: noteId, class: "note", dir: "auto" }, cut(note, 1000)),
   );
   return { row, field, mark: place.mark };
 }
 
+/** @type {Part} */
 function arrayField(schema, root, depth, about) {
   const items = Array.isArray(schema.prefixItems) ? {} : (schema.items ?? {});
   const enumerated = choicesOf(resolved(items, root));
   if (enumerated && enumerated.length <= (schema.uniqueItems ? 100 : 12))
     return severalField(enumerated, about);
-  const rows = [];
-  /** @type {any} */
-  let whole = null; // a list that is too long for rows, as JSON
+  const rows = /** @type {ReturnType<typeof itemRow>[]} */ ([]);
+  let whole = /** @type {Field | null} */ (null); // a list that is too long for rows, as JSON
   const list = el("div", { class: "items" });
   const add = el(
     "button",
@@ -224,7 +225,8 @@ function arrayField(schema, root, depth, about) {
   );
   let isSet = false;
 
-  function addRow(value) {
+  /** @returns {HTMLElement} */
+  function addRow(/** @type {unknown} */ value = undefined) {
     isSet = true;
     const field = fieldFor(items, root, depth + 1, {
       label: `${about.label}, item ${rows.length + 1}`,
@@ -237,7 +239,8 @@ function arrayField(schema, root, depth, about) {
     });
     rows.push(made);
     list.append(made.row);
-    return made.row.querySelector("input, textarea, select, button") ?? add;
+    const control = made.row.querySelector("input, textarea, select, button");
+    return control instanceof HTMLElement ? control : add;
   }
 
   return {
@@ -255,7 +258,7 @@ function arrayField(schema, root, depth, about) {
       if (!Array.isArray(value)) return;
       whole =
         value.length > Math.min(Math.max(fieldsLeft, 20), 100)
-          ? jsonField({}, { label: about.label })
+          ? jsonField({ label: about.label })
           : null;
       add.hidden = whole !== null;
       if (whole) {
@@ -272,6 +275,7 @@ function arrayField(schema, root, depth, about) {
 }
 
 /** One item of a list, with a button that removes it. */
+/** @param {Field} field @param {FieldAbout} about @param {Work} removed */
 function itemRow(field, about, removed) {
   const remove = el(
     "button",
@@ -279,7 +283,7 @@ function itemRow(field, about, removed) {
       type: "button",
       class: "small",
       "aria-label": `Remove item from ${about.label}`,
-      on: { click: () => (row.remove(), removed()) },
+      on: { click: () => void (row.remove(), removed()) },
     },
     "✕",
   );
@@ -288,31 +292,36 @@ function itemRow(field, about, removed) {
   return { row, field, mark: place.mark };
 }
 
+/**
+ * @param {Schema[]} variants
+ * @param {Schema} root
+ * @param {number} depth
+ * @param {FieldAbout} about
+ * @returns {Field}
+ */
 function variantField(variants, root, depth, about) {
   const holder = el("div", { class: "variant" });
   const select = el(
     "select",
     {
       "aria-label": `Kind of ${about.label}`,
-      on: { change: () => (wantFields(), show(Number(select.value))) },
+      on: { change: () => void (wantFields(), show(Number(select.value))) },
     },
     variants.map((variant, index) =>
       el("option", { value: String(index) }, cut(textOf(variant.title), 100)),
     ),
   );
-  let field;
-  function show(index) {
+  const unnamed = { ...about, id: undefined };
+  function show(/** @type {number} */ index) {
     select.value = String(index);
-    field = fieldFor({ ...variants[index], title: undefined }, root, depth + 1, {
-      ...about,
-      id: undefined,
-    });
+    field = fieldFor({ ...variants[index], title: undefined }, root, depth + 1, unnamed);
     fill(holder, field.element);
   }
   const startsAt = Math.max(
     variants.findIndex((variant) => variant.type !== "null"),
     0,
   );
+  let field = jsonField(unnamed);
   show(startsAt);
   return {
     element: el("div", {}, select, holder),
@@ -326,11 +335,11 @@ function variantField(variants, root, depth, about) {
   };
 }
 
-function fitsRoughly(value, schema) {
+function fitsRoughly(/** @type {unknown} */ value, /** @type {Schema} */ schema) {
   const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
   const named = schema.type === "integer" ? "number" : schema.type;
   if (named !== undefined && named !== type) return false;
-  if (type !== "object") return true;
+  if (type !== "object" || !isObject(value)) return true;
   const constants = Object.entries(schema.properties ?? {}).filter(
     ([, each]) => each && "const" in each,
   );

@@ -1,7 +1,7 @@
 // @ts-check
 // The meaning of a JSON Schema for one value: references followed, alternatives found.
 
-import { textOf } from "./text.js";
+import { isObject, textOf } from "./text.js";
 
 export const MAX_FORM_DEPTH = 6;
 
@@ -11,8 +11,13 @@ export const MAX_VARIANTS = 100;
 const MAX_STEPS = 100;
 
 /** Return a schema with its references into the same document followed, and `allOf` merged. */
-export function resolved(schema, root, budget = { steps: MAX_STEPS }) {
-  if (schema === null || typeof schema !== "object" || Array.isArray(schema)) return {};
+/** @returns {Schema} */
+export function resolved(
+  /** @type {Schema | undefined} */ schema,
+  /** @type {Schema} */ root,
+  budget = { steps: MAX_STEPS },
+) {
+  if (!isObject(schema) || Array.isArray(schema)) return {};
   budget.steps -= 1;
   if (typeof schema.$ref === "string" && budget.steps > 0) {
     const { $ref, ...others } = schema;
@@ -21,6 +26,7 @@ export function resolved(schema, root, budget = { steps: MAX_STEPS }) {
   if (Array.isArray(schema.allOf) && budget.steps > 0) {
     const { allOf, ...own } = schema;
     const parts = [...allOf.slice(0, MAX_STEPS).map((part) => resolved(part, root, budget)), own];
+    /** @type {Schema} */
     const merged = joined(parts);
     merged.properties = joined(parts.map((part) => part.properties ?? {}));
     merged.required = [
@@ -33,25 +39,24 @@ export function resolved(schema, root, budget = { steps: MAX_STEPS }) {
 }
 
 /** Return one object of several, whatever their members are called. */
+/** @template T @param {Record<string, T>[]} objects @returns {Record<string, T>} */
 function joined(objects) {
   return Object.fromEntries(objects.flatMap((each) => Object.entries(each)));
 }
 
-function pointed(root, reference) {
+/** @returns {Schema} */
+function pointed(/** @type {Schema} */ root, /** @type {string} */ reference) {
   if (!reference.startsWith("#")) return {};
-  let found = root;
+  let found = /** @type {unknown} */ (root);
   for (const part of reference.slice(1).split("/").slice(1)) {
     const name = decodeURIComponent(part).replaceAll("~1", "/").replaceAll("~0", "~");
-    found =
-      found !== null && typeof found === "object" && Object.hasOwn(found, name)
-        ? found[name]
-        : undefined;
+    found = isObject(found) && Object.hasOwn(found, name) ? found[name] : undefined;
   }
-  return found ?? {};
+  return isObject(found) ? found : {};
 }
 
 /** Return the alternatives of a schema, each a schema with a `title`; null if there is only one. */
-export function alternatives(schema, root) {
+export function alternatives(/** @type {Schema} */ schema, /** @type {Schema} */ root) {
   const choices = schema.oneOf ?? schema.anyOf;
   if (Array.isArray(choices) && choices.length) {
     const found = choices.slice(0, MAX_VARIANTS).map((choice) => resolved(choice, root));
@@ -71,7 +76,8 @@ export function alternatives(schema, root) {
 }
 
 /** Return the values of an enumeration as `[value, label]`; null for any other schema. */
-export function choicesOf(schema) {
+/** @returns {Choice[] | null} */
+export function choicesOf(/** @type {Schema} */ schema) {
   if (Array.isArray(schema.enum)) {
     const names = Array.isArray(schema.enumNames) ? schema.enumNames : [];
     return schema.enum.map((value, index) => [value, textOf(names[index]) || shown(value)]);
@@ -88,11 +94,12 @@ export function choicesOf(schema) {
   return null;
 }
 
-function shown(value) {
+function shown(/** @type {unknown} */ value) {
   return typeof value === "string" && value ? value : JSON.stringify(value);
 }
 
-export function typeName(schema) {
+/** @returns {string} */
+export function typeName(/** @type {Schema} */ schema) {
   const type = Array.isArray(schema.type) ? schema.type.join(" or ") : schema.type;
   if (type === "array") return schema.items?.type ? `list of ${schema.items.type}` : "list";
   if (type) return schema.format ? `${type}, ${schema.format}` : type;
@@ -102,15 +109,16 @@ export function typeName(schema) {
 }
 
 /** Whether a value is a secret: it is not kept anywhere. */
-export function isSecret(schema) {
+export function isSecret(/** @type {Schema} */ schema) {
   return schema.format === "password" || schema.writeOnly === true;
 }
 
-/** Return a value without the members that its schema marks as secret, and whether it had some. */
+/** Return a value without the members that its schema marks as secret. */
+/** @param {Schema} schema @param {unknown} value @returns {unknown} */
 export function withoutSecrets(schema, value, root = schema, depth = 0) {
   const { properties } = resolved(schema, root);
-  const isObject = value !== null && typeof value === "object" && !Array.isArray(value);
-  if (!isObject || !properties || depth > MAX_FORM_DEPTH) return value;
+  if (!isObject(value) || Array.isArray(value) || !properties || depth > MAX_FORM_DEPTH)
+    return value;
   const kept = Object.entries(value).filter(
     ([name]) => !isSecret(resolved(Object.hasOwn(properties, name) ? properties[name] : {}, root)),
   );
@@ -120,16 +128,14 @@ export function withoutSecrets(schema, value, root = schema, depth = 0) {
 }
 
 /** Whether a string encodes bytes, which the user can take from a file. */
-export function isBytes(schema) {
-  return (
-    schema.contentEncoding === "base64" || ["byte", "binary", "base64"].includes(schema.format)
-  );
+export function isBytes(/** @type {Schema} */ { contentEncoding, format = "" }) {
+  return contentEncoding === "base64" || ["byte", "binary", "base64"].includes(format);
 }
 
 /** Return the limits of a value in words, for the line below its field. */
-export function limitsOf(schema) {
-  const said = [];
-  const say = (name, words) =>
+export function limitsOf(/** @type {Schema} */ schema) {
+  const said = /** @type {string[]} */ ([]);
+  const say = (/** @type {string} */ name, /** @type {string} */ words) =>
     schema[name] !== undefined && said.push(`${words} ${shown(schema[name])}`);
   say("minimum", "at least");
   say("exclusiveMinimum", "more than");

@@ -2,7 +2,7 @@
 // A request as Python, as a command line and as curl. Secrets are environment variables, so that
 // the copied command runs as soon as they are set.
 
-import { UNSAFE, plain } from "./text.js";
+import { UNSAFE, isObject, plain, textOf } from "./text.js";
 
 /** The name by which the library is imported; a vendored copy has another one. */
 const PACKAGE_NAME = document.documentElement.dataset.package;
@@ -10,17 +10,18 @@ const PACKAGE_NAME = document.documentElement.dataset.package;
 const IS_INSTALLED = PACKAGE_NAME === "mcpclient";
 
 /** Return the parts of a word of the target: strings, and objects with the name of a variable. */
-function partsOf(word) {
+function partsOf(/** @type {Word} */ word) {
   return Array.isArray(word) ? word : [word];
 }
 
 /** Return how the server is reached: `url` or `command`, as words; see copying.py. */
-function copiedOf(state) {
+/** @returns {Copied} */
+function copiedOf(/** @type {ServerState} */ state) {
   const target = state.target ?? "";
   return state.copied ?? (/^https?:\/\/[^…]*$/.test(target) ? { url: [target] } : {});
 }
 
-function variableFor(name) {
+function variableFor(/** @type {string} */ name) {
   return name
     .replace(/[^A-Za-z0-9]+/g, "_")
     .toUpperCase()
@@ -28,17 +29,21 @@ function variableFor(name) {
 }
 
 /** Return the variable that holds another one's value: the same, unless no shell takes its name. */
-function sameVariable(name) {
+function sameVariable(/** @type {string} */ name) {
   return /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? name : variableFor(name);
 }
 
 /** Return the headers of requests as `[name, variable]`: their values are variables. */
-function secretHeaders(state) {
+function secretHeaders(/** @type {ServerState} */ state) {
   const headers = (state.headers ?? []).map((name) => [name, variableFor(name)]);
   return state.auth ? [...headers, ["Authorization", "TOKEN"]] : headers;
 }
 
+/** @typedef {(state: ServerState, method: string, params: Loose) => string} Form */
+
+/** @type {Form} */
 export function asPython(state, method, params) {
+  /** @type {Record<string, () => string>} */
   const calls = {
     "tools/call": () => `call_tool(${pythonOf(params.name)}, ${pythonOf(params.arguments ?? {})})`,
     "resources/read": () => `read_resource(${pythonOf(params.uri)})`,
@@ -66,23 +71,21 @@ export function asPython(state, method, params) {
     .join("\n");
 }
 
-function pythonTarget(state) {
+function pythonTarget(/** @type {ServerState} */ state) {
   const { url, command } = copiedOf(state);
   if (url) return pythonWord(url);
   return `[${(command ?? ["COMMAND"]).map(pythonWord).join(", ")}]`;
 }
 
-function pythonOptions(state) {
+function pythonOptions(/** @type {ServerState} */ state) {
   const { cwd, oauth } = copiedOf(state);
   const options = [];
-  const environ = (name) => `os.environ[${pythonOf(name)}]`;
-  const mapping = (pairs) =>
-    `{${pairs.map(([name, variable]) => `${pythonOf(name)}: ${environ(variable)}`).join(", ")}}`;
+  const environ = (/** @type {string} */ name) => `os.environ[${pythonOf(name)}]`;
+  const mapping = (/** @type {string[]} */ names, /** @type {typeof variableFor} */ variable) =>
+    `{${names.map((name) => `${pythonOf(name)}: ${environ(variable(name))}`).join(", ")}}`;
   if (cwd) options.push(`cwd=${pythonOf(cwd)}`);
-  if (state.env?.length)
-    options.push(`env=${mapping(state.env.map((name) => [name, sameVariable(name)]))}`);
-  if (state.headers?.length)
-    options.push(`headers=${mapping(state.headers.map((name) => [name, variableFor(name)]))}`);
+  if (state.env?.length) options.push(`env=${mapping(state.env, sameVariable)}`);
+  if (state.headers?.length) options.push(`headers=${mapping(state.headers, variableFor)}`);
   if (oauth)
     options.push(
       `auth=mcpclient.OAuth(${Object.entries(oauth)
@@ -93,7 +96,7 @@ function pythonOptions(state) {
   return options;
 }
 
-function pythonWord(word) {
+function pythonWord(/** @type {Word} */ word) {
   return partsOf(word)
     .map((part) =>
       typeof part === "string" ? pythonOf(part) : `os.environ[${pythonOf(part.variable)}]`,
@@ -102,7 +105,8 @@ function pythonWord(word) {
 }
 
 /** Return a JSON value as a Python literal. */
-function pythonOf(value) {
+/** @returns {string} */
+function pythonOf(/** @type {unknown} */ value) {
   if (value === null || value === undefined) return "None";
   if (value === true) return "True";
   if (value === false) return "False";
@@ -123,33 +127,39 @@ function pythonOf(value) {
 // Invisible characters, and those that a terminal acts upon before a shell sees the quotes.
 const UNPASTABLE = new RegExp(`[\\t\\n]|${UNSAFE.source}`, "u");
 
-function quoted(text) {
+function quoted(/** @type {string} */ text) {
   if (/^[\w@%+:,./-][\w@%+=:,./-]*$/.test(text)) return text;
   if (!UNPASTABLE.test(text)) return `'${text.replaceAll("'", `'\\''`)}'`;
   const bytes = [...new TextEncoder().encode(text)];
-  const written = (byte) =>
+  const written = (/** @type {number} */ byte) =>
     byte < 0x20 || byte > 0x7e || byte === 0x27 || byte === 0x5c
       ? `\\${byte.toString(8).padStart(3, "0")}`
       : String.fromCharCode(byte);
   return `$'${bytes.map(written).join("")}'`;
 }
 
-function shellWord(word) {
+function shellWord(/** @type {Word} */ word) {
   return partsOf(word)
     .map((part) => (typeof part === "string" ? quoted(part) : `"$${part.variable}"`))
     .join("");
 }
 
+/** @type {Record<string, (params: Loose) => unknown[]>} */
 const COMMANDS = {
-  "tools/call": (params) => ["call", params.name, ...wordsOf(params.arguments ?? {})],
+  "tools/call": (params) => ["call", params.name, ...wordsOf(argumentsIn(params))],
   "resources/read": (params) => ["read", params.uri],
-  "prompts/get": (params) => ["prompt", params.name, ...textsOf(params.arguments ?? {})],
+  "prompts/get": (params) => ["prompt", params.name, ...textsOf(argumentsIn(params))],
   "tools/list": () => ["tools"],
   "resources/list": () => ["resources"],
   "prompts/list": () => ["prompts"],
   ping: () => ["ping"],
 };
 
+function argumentsIn(/** @type {Loose} */ params) {
+  return isObject(params.arguments) ? params.arguments : {};
+}
+
+/** @type {Form} */
 export function asCommandLine(state, method, params) {
   if (!(method in COMMANDS))
     return `# there is no command for ${plain(method).replaceAll("\n", " ")}; copy it as Python\n`;
@@ -174,7 +184,7 @@ export function asCommandLine(state, method, params) {
 }
 
 /** Return arguments as the command line takes them: `key=text`, `key:=json`, or all as one JSON. */
-function wordsOf(values) {
+function wordsOf(/** @type {Loose} */ values) {
   const names = Object.keys(values);
   if (!names.every((name) => /^[A-Za-z_][\w.-]*$/.test(name))) return [JSON.stringify(values)];
   return names.map((name) =>
@@ -185,9 +195,9 @@ function wordsOf(values) {
 }
 
 /** Return the arguments of a prompt, which are strings. */
-function textsOf(values) {
+function textsOf(/** @type {Loose} */ values) {
   const isPlain = Object.entries(values).every(
-    ([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !value.startsWith("@"),
+    ([name, value]) => /^[A-Za-z_][\w.-]*$/.test(name) && !textOf(value).startsWith("@"),
   );
   return isPlain
     ? Object.entries(values).map(([name, value]) => `${name}=${value}`)
@@ -195,7 +205,7 @@ function textsOf(values) {
 }
 
 /** Whether a string cannot be taken for other JSON or for the name of a file. */
-function isPlainWord(value) {
+function isPlainWord(/** @type {unknown} */ value) {
   return (
     typeof value === "string" &&
     /^[A-Za-z]/.test(value) &&
@@ -204,15 +214,12 @@ function isPlainWord(value) {
 }
 
 /** Whether curl can send it: the server is reached by HTTP, and not by the older HTTP+SSE. */
-export function curlCan(state) {
-  const { url } = copiedOf(state);
-  return (
-    url !== undefined &&
-    state.transport !== "sse" &&
-    (typeof url[0] !== "string" || /^https?:/.test(url[0]))
-  );
+export function curlCan(/** @type {ServerState} */ state) {
+  const [start] = partsOf(copiedOf(state).url ?? "");
+  return state.transport !== "sse" && (typeof start !== "string" || /^https?:/.test(start));
 }
 
+/** @type {Form} */
 export function asCurl(state, method, params) {
   const version = state.version ?? "2025-11-25";
   const common = [
@@ -225,9 +232,9 @@ export function asCurl(state, method, params) {
       `-H ${shellWord([`${name}: ${name === "Authorization" ? "Bearer " : ""}`, { variable }])}`,
     );
   }
-  const post = (message, ...more) =>
+  const post = (/** @type {Loose} */ message, /** @type {string[]} */ ...more) =>
     [
-      `curl -gsS ${shellWord(copiedOf(state).url)}`,
+      `curl -gsS ${shellWord(copiedOf(state).url ?? "")}`,
       ...common,
       ...more,
       `--data ${quoted(asciiJson({ jsonrpc: "2.0", ...message }))}`,
@@ -269,7 +276,7 @@ export function asCurl(state, method, params) {
 }
 
 /** Return JSON in which nothing is invisible, or changes how the rest is shown. */
-function asciiJson(value) {
+function asciiJson(/** @type {Loose} */ value) {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -277,20 +284,21 @@ function asciiJson(value) {
 }
 
 /** Return a string as the value of a header: as it is or, where that cannot be, in base64. */
-function headerValue(text) {
+function headerValue(/** @type {string} */ text) {
   if (/^[!-~]([ -~]*[!-~])?$/.test(text) && !/^=\?base64\?/.test(text)) return text;
   return `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}?=`;
 }
 
 /** Return a server as an entry of `mcpServers`, secrets as variables; null if it has no target. */
-export function configurationOf(name, state) {
+export function configurationOf(/** @type {string} */ name, /** @type {ServerState} */ state) {
   const { url, command, cwd } = copiedOf(state);
-  const word = (parts) =>
+  const word = (/** @type {Word} */ parts) =>
     partsOf(parts)
       .map((part) => (typeof part === "string" ? part : `\${${part.variable}}`))
       .join("");
-  const named = (names) =>
+  const named = (/** @type {string[]} */ names) =>
     Object.fromEntries(names.map((each) => [each, `\${${sameVariable(each)}}`]));
+  /** @type {Loose} */
   const entry = {};
   if (url) {
     Object.assign(entry, { type: state.transport === "sse" ? "sse" : "http", url: word(url) });
@@ -301,6 +309,6 @@ export function configurationOf(name, state) {
     if (state.env?.length) entry.env = named(state.env);
     if (cwd) entry.cwd = cwd;
   } else return null;
-  const key = /^[\w.-]+$/.test(name) ? name : (state.server?.name ?? "server");
+  const key = /^[\w.-]+$/.test(name) ? name : textOf(state.server?.name) || "server";
   return { mcpServers: { [key]: entry } };
 }

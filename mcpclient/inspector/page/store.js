@@ -9,40 +9,43 @@ import { wireOf } from "./wire_rows.js";
 export const known = {
   allow: "look",
   isGone: false, // the program of the page does not respond
-  servers: new Map(),
-  since: new Map(), // by server: the time of the last change of its status
-  calls: new Map(),
-  asked: new Map(),
-  questions: new Map(),
-  logins: new Map(),
-  notice: /** @type {any} */ (null),
-  lists: new Map(),
-  chosen: /** @type {string | null} */ (null),
-  pinned: new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]")),
+  servers: /** @type {Map<string, ServerState>} */ (new Map()),
+  since: /** @type {Map<string, number>} */ (new Map()), // the last change of a server's status
+  calls: /** @type {Map<string, Call>} */ (new Map()),
+  asked: /** @type {Map<string, { params: Loose }>} */ (new Map()),
+  questions: /** @type {Map<string, AskedQuestion>} */ (new Map()),
+  logins: /** @type {Map<string, Login>} */ (new Map()),
+  notice: /** @type {Facts | null} */ (null),
+  lists: /** @type {Map<string, Lists>} */ (new Map()),
+  chosen: "", // the server that is shown, if there is one
+  pinned: /** @type {Set<string>} */ (
+    new Set(JSON.parse(sessionStorage.getItem("inspector-pinned") ?? "[]"))
+  ),
 };
 
-const PLACES = new Map([
-  ["server", known.servers],
-  ["call", known.calls],
-  ["asked", known.asked],
-  ["question", known.questions],
-  ["login", known.logins],
-]);
+/** @type {Record<string, Map<string, unknown>>} */
+const PLACES = {
+  server: known.servers,
+  call: known.calls,
+  asked: known.asked,
+  question: known.questions,
+  login: known.logins,
+};
 
 const MAX_CALLS = 1000;
 
-const changedKinds = new Set();
+const changedKinds = /** @type {Set<string>} */ (new Set());
 
 /** Handle an update from the stream. Of several at once, only the last is drawn. */
-export function takeNews(/** @type {{ items: Item[], wire: Record<string, any> }} */ news) {
+export function takeNews(/** @type {News} */ news) {
   if (!changedKinds.size) queueMicrotask(tellChanges);
   for (const [kind, name, value] of news.items) {
     if (kind === "server" && value?.status !== known.servers.get(name)?.status) {
       known.since.set(name, Date.now());
     }
     if (kind === "notice") known.notice = value;
-    else if (value === null) PLACES.get(kind)?.delete(name);
-    else PLACES.get(kind)?.set(name, value);
+    else if (value === null) PLACES[kind].delete(name);
+    else PLACES[kind].set(name, value);
     changedKinds.add(kind);
   }
   for (const name of known.calls.keys()) {
@@ -68,11 +71,11 @@ export function orderedServers() {
 }
 
 /** Return how a server is called: as it calls itself, after the name it is configured under. */
-export function shownName(/** @type {string | null} */ name) {
+export function shownName(/** @type {string} */ name) {
   const state = known.servers.get(name);
   const own = textOf(state?.server?.title) || textOf(state?.server?.name);
-  if (!own || own === name) return cut(name ?? "", 200);
-  return name === state.target ? cut(own, 200) : `${cut(name, 100)} · ${cut(own, 100)}`;
+  if (!own || own === name) return cut(name, 200);
+  return name === state?.target ? cut(own, 200) : `${cut(name, 100)} · ${cut(own, 100)}`;
 }
 
 export function server() {
@@ -90,8 +93,8 @@ export function setPinned(/** @type {string} */ name, /** @type {boolean} */ pin
   changed("call");
 }
 
-/** Choose the server whose offers and wire are shown; null: there is none. */
-export function chooseServer(/** @type {string | null} */ name) {
+/** Choose the server whose offers and wire are shown; empty: there is none. */
+export function chooseServer(/** @type {string} */ name) {
   known.chosen = name;
 }
 
@@ -113,23 +116,15 @@ export function forgetLists(/** @type {string} */ name) {
 }
 
 /** The lists of a server, fetched once, and again when they have changed. */
-export async function loadLists(/** @type {string | null} */ name, fresh = false) {
+export async function loadLists(/** @type {string} */ name, fresh = false) {
   const state = known.servers.get(name);
   if (!state || !["connected", "recorded"].includes(state.status)) return;
-  const lists = {
-    tools: [],
-    resources: [],
-    templates: [],
-    prompts: [],
-    odd: {},
-    errors: {},
-    loading: true,
-  };
+  const nothing = { tools: [], resources: [], templates: [], prompts: [], odd: {} };
+  const lists = { ...nothing, errors: {}, loading: true };
   if (!known.lists.has(name)) known.lists.set(name, lists);
   changed("lists");
   try {
-    const query = fresh ? { server: name, fresh: "1" } : { server: name };
-    const found = await get("/api/lists", query);
+    const found = await get("/api/lists", { server: name, ...(fresh ? { fresh: 1 } : {}) });
     known.lists.set(name, { ...found, odd: {} });
     get("/api/faults", { server: name }).then(
       (odd) => {
@@ -147,7 +142,8 @@ export async function loadLists(/** @type {string | null} */ name, fresh = false
 // Milliseconds between two fetches of lists that the server announces as changed.
 const LISTS_PAUSE = 1000;
 
-const listsAskedFor = new Map(); // by server: whether they are wanted once more
+/** By server: whether they are wanted once more. @type {Map<string, boolean>} */
+const listsAskedFor = new Map();
 
 /** Load the lists of a server, at a limited rate if it announces changes all the time. */
 export async function loadListsSoon(/** @type {string} */ name) {

@@ -14,9 +14,9 @@ import { errorBox, jsonTree } from "./tree.js";
 import { faultList } from "./verdict.js";
 
 /** Show an offer. `draft`: what to fill the form with; by default what was typed there before. */
-export function showOffer(entry, draft) {
-  const place = [entry.kind, entry.key];
-  if (draft === undefined && isShowing(place)) return;
+export function showOffer(/** @type {Offer} */ entry, /** @type {Draft?} */ draft = null) {
+  const place = /** @type {[string, string]} */ ([entry.kind, entry.key]);
+  if (draft === null && isShowing(place)) return;
   try {
     drawOffer(entry, draft);
   } catch (error) {
@@ -31,16 +31,17 @@ export function showOffer(entry, draft) {
   }
 }
 
-function drawOffer(entry, draft) {
-  const make = {
-    tools: toolRequest,
-    resources: resourceRequest,
-    templates: templateRequest,
-    prompts: promptRequest,
-  }[entry.kind];
+const REQUESTS = {
+  tools: toolRequest,
+  resources: resourceRequest,
+  templates: templateRequest,
+  prompts: promptRequest,
+};
+
+function drawOffer(/** @type {Offer} */ entry, /** @type {Draft?} */ draft) {
   const key = `${known.chosen} ${entry.kind} ${entry.key}`;
-  const given = draft ?? draftOf(key);
-  const request = make(entry, given);
+  const given = draft ?? draftOf(key) ?? {};
+  const request = REQUESTS[entry.kind](entry, given);
   const outcome = outcomePlace();
   const lacking = el("div");
   const options = el("div");
@@ -71,8 +72,8 @@ function drawOffer(entry, draft) {
     mayCall() && isNamed
       ? [callButton(request.verb, () => call()), ...(request.more?.(outcome) ?? [])]
       : [];
-  if (buttons.length) fill(options, optionsOf(request, given?.timeout));
-  const send = () => buttons.length && call();
+  if (buttons.length) fill(options, optionsOf(request, given.timeout));
+  const send = () => buttons.length > 0 && call();
   const form = formOf(send, lacking, request.element, options);
   form.addEventListener("input", () => (outcome.classList.add("stale"), again()));
   keepDraft(form, key, () => ({ ...request.draft(), timeout: request.timeout?.value }));
@@ -80,12 +81,19 @@ function drawOffer(entry, draft) {
   showLatestCall(request.method, entry.key, outcome);
 }
 
-/** Return the elements that show an offer, around its form. */
+/**
+ * Return the elements that show an offer, around its form.
+ * @param {Offer} entry
+ * @param {OfferRequest} request
+ * @param {Child[]} buttons
+ * @param {Element} outcome
+ * @param {Element} form
+ */
 function offerParts(entry, request, buttons, outcome, form) {
   const { title } = entry.entry;
   return [
     head(entry.title, ...buttons),
-    title &&
+    textOf(title) !== "" &&
       title !== entry.title &&
       el("p", { class: "subtitle", dir: "auto" }, cut(textOf(title), 300)),
     outcome,
@@ -110,9 +118,9 @@ function offerParts(entry, request, buttons, outcome, form) {
   ];
 }
 
-function optionsOf(request, timeout) {
+function optionsOf(/** @type {OfferRequest} */ request, timeout = "") {
   request.timeout = el("input", {
-    value: timeout ?? "",
+    value: timeout,
     inputmode: "decimal",
     class: "short",
     placeholder: "30",
@@ -127,12 +135,12 @@ function optionsOf(request, timeout) {
   );
 }
 
-function timeoutOf(request) {
+function timeoutOf(/** @type {OfferRequest} */ request) {
   const text = request.timeout?.value.trim();
   return text && Number.isFinite(Number(text)) ? Number(text) : null;
 }
 
-function descriptionOf(entry) {
+function descriptionOf(/** @type {Definition} */ entry) {
   if (typeof entry.description !== "string" || !entry.description) return null;
   return entry.description.length > 20000
     ? longText(entry.description)
@@ -140,18 +148,17 @@ function descriptionOf(entry) {
 }
 
 const HINTS = {
-  readOnlyHint: ["read-only (claimed)", null],
+  readOnlyHint: ["read-only (claimed)", ""],
   destructiveHint: ["may destroy", "destroys nothing (claimed)"],
-  idempotentHint: ["idempotent (claimed)", null],
+  idempotentHint: ["idempotent (claimed)", ""],
   openWorldHint: ["reaches outside", "stays inside (claimed)"],
 };
 
-function hintsOf(entry) {
-  const annotations =
-    entry.annotations !== null && typeof entry.annotations === "object" ? entry.annotations : {};
+function hintsOf(/** @type {Definition} */ entry) {
+  const { annotations } = entry;
   const said = Object.entries(HINTS)
     .map(([name, [yes, no]]) =>
-      annotations[name] === true ? yes : annotations[name] === false ? no : null,
+      annotations?.[name] === true ? yes : annotations?.[name] === false ? no : "",
     )
     .filter(Boolean);
   if (typeof entry.mimeType === "string") said.push(entry.mimeType);

@@ -12,7 +12,7 @@ export const UNSAFE = new RegExp(
 );
 
 /** Return a string with its control and invisible characters written out. */
-export function plain(text) {
+export function plain(/** @type {unknown} */ text) {
   return textOf(text)
     .replace(/\r\n/g, "\n")
     .replace(UNSAFE, (character) => {
@@ -25,28 +25,44 @@ export function plain(text) {
 }
 
 /** Return a value of a server as a string; the conversion of an object may throw. */
-export function textOf(value) {
+export function textOf(/** @type {unknown} */ value) {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
   return typeof value === "object" ? jsonText(value) : String(value);
 }
 
+/** Whether a value is an object or a list. */
+/** @returns {value is Loose} */
+export function isObject(/** @type {unknown} */ value) {
+  return value !== null && typeof value === "object";
+}
+
+/** The refusal of a request by the program of the page. */
+export class Refusal extends Error {
+  constructor(/** @type {Facts} */ facts) {
+    super(textOf(facts.text));
+    this.facts = facts;
+  }
+}
+
 /** Return what is known of a failure: its `facts`, if it has some, or its message. */
-export function factsOf(/** @type {any} */ failure) {
-  return failure instanceof Error ? { text: failure.message, ...failure["facts"] } : failure;
+/** @returns {Facts} */
+export function factsOf(/** @type {unknown} */ failure) {
+  if (failure instanceof Refusal) return failure.facts;
+  return { text: failure instanceof Error ? failure.message : textOf(failure) };
 }
 
 /** Return a value as JSON, with NaN and the infinities as the server has sent them. */
-export function jsonText(value, indent = 0) {
+export function jsonText(/** @type {unknown} */ value, indent = 0) {
   const odd = /"\ue000(NaN|-?Infinity)"/g;
-  const marked = (_, item) =>
+  const marked = (/** @type {string} */ _, /** @type {unknown} */ item) =>
     typeof item === "number" && !Number.isFinite(item) ? `\ue000${item}` : item;
   return (JSON.stringify(value, marked, indent) ?? "").replace(odd, "$1");
 }
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 /** Return JSON with a line for each value, each as it is written; other text as it is. */
-export function indented(text) {
+export function indented(/** @type {string} */ text) {
   if (!/^\s*[[{]/.test(text) || text.length > 2e6) return text;
   try {
     JSON.parse(text);
@@ -56,7 +72,7 @@ export function indented(text) {
   let depth = 0;
   let last = "";
   let lines = "";
-  for (const token of text.match(TOKENS)) {
+  for (const token of text.match(TOKENS) ?? []) {
     const isEnd = token === "}" || token === "]";
     const follows = last === "{" || last === "[";
     if (isEnd) depth -= 1;
@@ -70,26 +86,26 @@ export function indented(text) {
 }
 
 /** Return the time of day of seconds since the epoch, with milliseconds. */
-export function timeOfDay(seconds) {
+export function timeOfDay(/** @type {number} */ seconds) {
   const at = new Date(seconds * 1000);
-  const two = (number) => String(number).padStart(2, "0");
+  const two = (/** @type {number} */ number) => String(number).padStart(2, "0");
   const clock = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
   return `${clock}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
 
 /** Return the string, cut to `limit` characters. */
-export function cut(text, limit) {
+export function cut(/** @type {string} */ text, /** @type {number} */ limit) {
   return text.length > limit ? `${text.slice(0, limit)}…` : text;
 }
 
-export function sized(characters) {
+export function sized(/** @type {number} */ characters) {
   if (characters < 1000) return `${characters} B`;
   return characters < 1e6
     ? `${(characters / 1000).toFixed(1)} kB`
     : `${(characters / 1e6).toFixed(1)} MB`;
 }
 
-export function lasted(milliseconds) {
+export function lasted(/** @type {number | null | undefined} */ milliseconds) {
   if (milliseconds === null || milliseconds === undefined) return "";
   if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`;
   return milliseconds < 10000

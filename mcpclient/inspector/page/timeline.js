@@ -10,6 +10,7 @@ import { wireOf } from "./wire_rows.js";
 
 const MAX_BARS = 300;
 const MAX_DOTS = 100;
+/** @type {Record<string, string>} */
 const STATES = {
   running: "running",
   done: "done",
@@ -19,17 +20,21 @@ const STATES = {
 };
 
 /** The window that is shown, in seconds; null: all. */
-const zoom = { from: null, to: null };
+const zoom = { from: /** @type {number | null} */ (null), to: /** @type {number | null} */ (null) };
+/** @typedef {{ from: number, to: number, length: number }} Frame */
 
 const axis = el("div", { class: "axis", title: "Drag to zoom, and to see these records only" });
 const body = el("tbody");
 const note = el("p", { class: "quiet" });
 const latencies = el("div");
 
+/** @param {string} label @param {string} title @param {Work} click */
+function zoomButton(label, title, click) {
+  return el("button", { class: "small", title, on: { click } }, label);
+}
+
 /** Return the element of the timeline, with the buttons for its window. */
 export function buildTimeline() {
-  const button = (label, title, work) =>
-    el("button", { class: "small", title, on: { click: work } }, label);
   axis.addEventListener("pointerdown", brush);
   return el(
     "div",
@@ -37,11 +42,11 @@ export function buildTimeline() {
     el(
       "div",
       { class: "zoom", role: "group", "aria-label": "Zoom" },
-      button("+", "Zoom in", () => scale(0.5)),
-      button("−", "Zoom out", () => scale(2)),
-      button("‹", "Earlier", () => move(-0.5)),
-      button("›", "Later", () => move(0.5)),
-      button("All", "Show all requests", () => show(null, null)),
+      zoomButton("+", "Zoom in", () => scale(0.5)),
+      zoomButton("−", "Zoom out", () => scale(2)),
+      zoomButton("‹", "Earlier", () => move(-0.5)),
+      zoomButton("›", "Later", () => move(0.5)),
+      zoomButton("All", "Show all requests", () => show(null, null)),
       note,
     ),
     el(
@@ -69,12 +74,12 @@ export function buildTimeline() {
   );
 }
 
-const startOf = (span) => span.at ?? span.began;
+const startOf = (/** @type {Span} */ span) => span.at ?? span.began;
 
-function endOf(span) {
+function endOf(/** @type {Span} */ span) {
   if (span.ended !== null) return startOf(span) + span.ended - span.began;
   const isLive = span.at !== null && known.servers.get(known.chosen)?.status !== "recorded";
-  return isLive ? Math.max(Date.now() / 1000, span.at) : startOf(span);
+  return isLive ? Math.max(Date.now() / 1000, startOf(span)) : startOf(span);
 }
 
 function spansShown() {
@@ -83,7 +88,7 @@ function spansShown() {
 }
 
 /** Return the window of time: the chosen one, or that of all requests. */
-function windowOf(spans) {
+function windowOf(/** @type {Span[]} */ spans) {
   const from = zoom.from ?? Math.min(...spans.map(startOf));
   const to = zoom.to ?? Math.max(...spans.map(endOf));
   return { from, to, length: Math.max(to - from, 0.001) };
@@ -109,7 +114,7 @@ export function refreshTimeline() {
     body,
     inside.slice(-MAX_BARS).map((span) => barRow(span, frame, first)),
   );
-  const count = (number) => number.toLocaleString();
+  const count = (/** @type {number} */ number) => number.toLocaleString();
   const hidden = inside.length - MAX_BARS;
   fill(
     note,
@@ -119,6 +124,7 @@ export function refreshTimeline() {
   fill(latencies, latencyTable(inside));
 }
 
+/** @param {Frame} frame @param {number} part @param {number} first */
 function axisMark(frame, part, first) {
   const seconds = frame.from - first + part * frame.length;
   const mark = el("span", {}, seconds >= 100 ? seconds.toFixed(0) : seconds.toFixed(2), " s");
@@ -127,18 +133,20 @@ function axisMark(frame, part, first) {
 }
 
 /** Place an element between two times; all of it stays within the track. */
+/** @param {HTMLElement} element @param {Frame} frame @param {number} from */
 function placed(element, frame, from, to = from) {
-  const at = (time) => Math.min(Math.max((time - frame.from) / frame.length, 0), 1);
+  const at = (/** @type {number} */ time) =>
+    Math.min(Math.max((time - frame.from) / frame.length, 0), 1);
   element.style.insetInlineStart = `min(${at(from) * 100}%, 100% - 3px)`;
   element.style.width = `${(at(to) - at(from)) * 100}%`;
   return element;
 }
 
-function barRow(span, frame, first) {
+function barRow(/** @type {Span} */ span, /** @type {Frame} */ frame, /** @type {number} */ first) {
   const shift = startOf(span) - span.began;
   const said = [
     `${span.method}, ${STATES[span.state]}, began at ${(startOf(span) - first).toFixed(3)} s`,
-    span.progress.length && `reported progress ${span.progress.length} times`,
+    span.progress.length ? `reported progress ${span.progress.length} times` : "",
     ...span.questions.map(({ method }) => `the server asked ${method}`),
   ];
   const bar = placed(el("div", { class: "span" }), frame, startOf(span), endOf(span));
@@ -175,13 +183,13 @@ function barRow(span, frame, first) {
 }
 
 /** The times of requests by their name: how many, the middle, the longest, and a dot for each. */
-function latencyTable(spans) {
-  const groups = new Map();
+function latencyTable(/** @type {Span[]} */ spans) {
+  const groups = /** @type {Map<string, number[]>} */ (new Map());
   for (const span of spans) {
     if (span.ended === null || !["done", "failed"].includes(span.state)) continue;
     const name = span.method === "tools/call" ? span.subject : span.method;
     if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push((span.ended - span.began) * 1000);
+    groups.get(name)?.push((span.ended - span.began) * 1000);
   }
   if (!groups.size) return null;
   const longest = Math.max(...[...groups.values()].flat(), 1);
@@ -208,6 +216,7 @@ function latencyTable(spans) {
   );
 }
 
+/** @param {string} name @param {number[]} times @param {number} longest */
 function latencyRow(name, times, longest) {
   const sorted = [...times].sort((left, right) => left - right);
   const dots = times.slice(-MAX_DOTS).map((time) => {
@@ -226,16 +235,16 @@ function latencyRow(name, times, longest) {
   );
 }
 
-function show(from, to) {
+function show(/** @type {number | null} */ from, /** @type {number | null} */ to) {
   Object.assign(zoom, { from, to });
   refreshTimeline();
-  if (from === null) return void go("range", null);
+  if (from === null || to === null) return void go("range", null);
   const inside = spansShown().filter((span) => endOf(span) >= from && startOf(span) <= to);
   const numbers = inside.flatMap((span) => [span.number, span.end ?? span.number]);
   go("range", numbers.length ? [Math.min(...numbers), Math.max(...numbers)] : null);
 }
 
-function scale(factor) {
+function scale(/** @type {number} */ factor) {
   const spans = spansShown();
   if (!spans.length) return;
   const { from, to, length } = windowOf(spans);
@@ -247,7 +256,7 @@ function scale(factor) {
   show(isAll ? null : middle - half, isAll ? null : middle + half);
 }
 
-function move(part) {
+function move(/** @type {number} */ part) {
   const spans = spansShown();
   if (!spans.length || zoom.from === null) return;
   const { from, to, length } = windowOf(spans);
@@ -255,21 +264,21 @@ function move(part) {
 }
 
 /** Zoom to what is dragged over. */
-function brush(event) {
+function brush(/** @type {PointerEvent} */ event) {
   const spans = spansShown();
   if (!spans.length) return;
   const frame = windowOf(spans);
   const box = axis.getBoundingClientRect();
-  const share = (x) => Math.min(Math.max((x - box.left) / box.width, 0), 1);
-  const timeAt = (x) => frame.from + share(x) * frame.length;
+  const share = (/** @type {number} */ x) => Math.min(Math.max((x - box.left) / box.width, 0), 1);
+  const timeAt = (/** @type {number} */ x) => frame.from + share(x) * frame.length;
   const began = timeAt(event.clientX);
   const mark = axis.appendChild(el("div", { class: "brush" }));
   axis.setPointerCapture(event.pointerId);
-  const drag = ({ clientX }) => {
+  const drag = (/** @type {PointerEvent} */ { clientX }) => {
     const [from, to] = [began, timeAt(clientX)].sort((left, right) => left - right);
     placed(mark, frame, from, to);
   };
-  const end = ({ clientX }) => {
+  const end = (/** @type {PointerEvent} */ { clientX }) => {
     axis.removeEventListener("pointermove", drag);
     axis.removeEventListener("pointerup", end);
     mark.remove();

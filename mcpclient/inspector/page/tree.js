@@ -7,14 +7,26 @@ import { cut, factsOf, jsonText, textOf } from "./text.js";
 const CHILDREN_AT_ONCE = 100;
 
 /** Return an element that shows a JSON value. `open`: how many levels are open at first. */
-export function jsonTree(value, label = "", open = 2) {
+export function jsonTree(/** @type {unknown} */ value, label = "", open = 2) {
   return new JsonTree(value, label || "Value", open).element;
 }
 
+/**
+ * A line of the tree. `shown`: how many of its members have lines; `parent`: of a line that stands
+ * for the members that have none.
+ * @typedef {{ key: string | number | null, item: unknown, level: number, inside: boolean,
+ *   isOpen: boolean, shown: number, element: HTMLElement, twist: HTMLElement,
+ *   parent: TreeNode | null }} TreeNode
+ */
+
 class JsonTree {
-  constructor(value, label, open) {
-    this.nodes = new Map(); // by their elements
-    this.active = null;
+  constructor(
+    /** @type {unknown} */ value,
+    /** @type {string} */ label,
+    /** @type {number} */ open,
+  ) {
+    this.nodes = /** @type {Map<Element | null, TreeNode>} */ (new Map()); // by their elements
+    this.active = /** @type {Element | null} */ (null);
     this.element = el("div", {
       class: "tree",
       role: "tree",
@@ -31,25 +43,36 @@ class JsonTree {
     this.openLevels(root, open);
   }
 
-  openLevels(root, open) {
+  openLevels(/** @type {TreeNode} */ root, /** @type {number} */ open) {
     const waiting = open > 0 ? [root] : [];
-    while (waiting.length) {
-      const node = waiting.shift();
+    for (const node of waiting) {
       this.openNode(node);
-      let next = node.element.nextSibling;
-      while (next && this.nodes.get(next).level > node.level) {
-        const child = this.nodes.get(next);
+      for (const child of this.below(node))
         if (child.level <= open && child.inside && sizeOf(child.item) <= 30) waiting.push(child);
-        next = next.nextSibling;
-      }
     }
   }
 
-  nodeOf(key, item, level) {
+  /** Return the lines that follow a node and are deeper. */
+  below(/** @type {TreeNode} */ node) {
+    const found = [];
+    let next = this.nodes.get(node.element.nextElementSibling);
+    while (next && next.level > node.level) {
+      found.push(next);
+      next = this.nodes.get(next.element.nextElementSibling);
+    }
+    return found;
+  }
+
+  /**
+   * @param {TreeNode["key"]} key
+   * @param {unknown} item
+   * @param {number} level
+   * @param {TreeNode | null} parent
+   */
+  nodeOf(key, item, level, parent = null) {
     const inside = isBranch(item);
-    /** @type {any} */
-    const node = { key, item, level, inside, isOpen: false, shown: 0, element: null };
-    node.element = el(
+    const twist = el("span", { class: "twist", "aria-hidden": "true" }, inside ? "▸" : "");
+    const element = el(
       "div",
       {
         class: "node",
@@ -59,63 +82,62 @@ class JsonTree {
         "aria-expanded": inside ? "false" : undefined,
         "aria-selected": "false",
       },
-      el("span", { class: "twist", "aria-hidden": "true" }, inside ? "▸" : ""),
+      twist,
       key !== null && el("span", { class: "key" }, cut(String(key), 200)),
       key !== null && el("span", { class: "colon" }, ": "),
       leaf(item),
     );
-    node.element.style.paddingInlineStart = `${(level - 1) * 14 + 4}px`;
-    this.nodes.set(node.element, node);
+    element.style.paddingInlineStart = `${(level - 1) * 14 + 4}px`;
+    const node = { key, item, level, inside, isOpen: false, shown: 0, element, twist, parent };
+    this.nodes.set(element, node);
     return node;
   }
 
-  openNode(node) {
+  openNode(/** @type {TreeNode} */ node) {
     if (!node.inside || node.isOpen) return;
     node.isOpen = true;
     node.element.setAttribute("aria-expanded", "true");
-    node.element.firstChild.textContent = "▾";
+    node.twist.textContent = "▾";
     node.shown = 0;
     this.showChildren(node, node.element);
   }
 
-  showChildren(node, after) {
-    const entries = Array.isArray(node.item)
-      ? node.item
-          .slice(node.shown, node.shown + CHILDREN_AT_ONCE)
-          .map((item, i) => [node.shown + i, item])
-      : Object.entries(node.item).slice(node.shown, node.shown + CHILDREN_AT_ONCE);
-    for (const [key, item] of entries) {
-      const child = this.nodeOf(key, item, node.level + 1);
+  showChildren(/** @type {TreeNode} */ node, /** @type {Element} */ after) {
+    const { item, shown } = node;
+    const end = shown + CHILDREN_AT_ONCE;
+    const entries = Array.isArray(item)
+      ? item.slice(shown, end).map((value, at) => ({ key: shown + at, value }))
+      : Object.entries(item ?? {})
+          .slice(shown, end)
+          .map(([key, value]) => ({ key, value }));
+    for (const { key, value } of entries) {
+      const child = this.nodeOf(key, value, node.level + 1);
       after.after(child.element);
       after = child.element;
     }
     node.shown += entries.length;
     const left = sizeOf(node.item) - node.shown;
     if (left > 0) {
-      const more = this.nodeOf(null, `${left.toLocaleString()} more`, node.level + 1);
+      const more = this.nodeOf(null, `${left.toLocaleString()} more`, node.level + 1, node);
       more.element.classList.add("more");
-      more.parent = node;
       after.after(more.element);
     }
   }
 
-  closeNode(node) {
+  closeNode(/** @type {TreeNode} */ node) {
     if (!node.isOpen) return;
     node.isOpen = false;
     node.element.setAttribute("aria-expanded", "false");
-    node.element.firstChild.textContent = "▸";
-    let next = node.element.nextSibling;
-    while (next && this.nodes.get(next).level > node.level) {
-      const after = next.nextSibling;
-      this.nodes.delete(next);
-      next.remove();
-      next = after;
+    node.twist.textContent = "▸";
+    for (const { element } of this.below(node)) {
+      this.nodes.delete(element);
+      element.remove();
     }
   }
 
-  toggle(node) {
-    if (node.parent) {
-      const before = node.element.previousSibling;
+  toggle(/** @type {TreeNode} */ node) {
+    const before = node.element.previousElementSibling;
+    if (node.parent && before) {
       node.element.remove();
       this.nodes.delete(node.element);
       this.showChildren(node.parent, before);
@@ -123,53 +145,55 @@ class JsonTree {
     else this.openNode(node);
   }
 
-  activate(element) {
+  activate(/** @type {Element | null} */ element) {
     if (!element) return;
     this.active?.setAttribute("aria-selected", "false");
     this.active = element;
-    this.active.setAttribute("aria-selected", "true");
-    this.element.setAttribute("aria-activedescendant", this.active.id);
-    this.active.scrollIntoView({ block: "nearest" });
+    element.setAttribute("aria-selected", "true");
+    this.element.setAttribute("aria-activedescendant", element.id);
+    element.scrollIntoView({ block: "nearest" });
   }
 
   /** Return the first of some nodes that all of them are in. */
-  around(chosen) {
-    let element = chosen[0];
-    const least = () => this.nodes.get(element).level;
-    while (
-      element &&
-      chosen.some((each) => each !== element && this.nodes.get(each).level <= least())
-    ) {
-      element = this.parentOf(element);
-    }
+  around(/** @type {Element[]} */ chosen) {
+    let element = /** @type {Element | null} */ (chosen[0]);
+    const isAround = (/** @type {Element} */ one) =>
+      chosen.every((each) => each === one || this.levelOf(each) > this.levelOf(one));
+    while (element && !isAround(element)) element = this.parentOf(element);
     return element;
   }
 
-  parentOf(element) {
-    const { level } = this.nodes.get(element);
-    let before = element.previousSibling;
-    while (before && this.nodes.get(before).level >= level) before = before.previousSibling;
+  levelOf(/** @type {Element} */ element) {
+    return this.nodes.get(element)?.level ?? 0;
+  }
+
+  parentOf(/** @type {Element} */ element) {
+    const level = this.levelOf(element);
+    let before = element.previousElementSibling;
+    while (before && this.levelOf(before) >= level) before = before.previousElementSibling;
     return before;
   }
 
-  click(event) {
-    const element = event.target.closest(".node");
-    if (!element || getSelection()?.toString()) return;
-    this.activate(element);
-    this.toggle(this.nodes.get(element));
+  click(/** @type {Event} */ { target }) {
+    const node = this.nodes.get(target instanceof Element ? target.closest(".node") : null);
+    if (!node || getSelection()?.toString()) return;
+    this.activate(node.element);
+    this.toggle(node);
   }
 
-  press(event) {
-    if (!this.active?.isConnected) this.activate(this.element.firstChild);
-    const { active } = this;
-    const node = this.nodes.get(active);
+  press(/** @type {KeyboardEvent} */ event) {
+    if (!this.active?.isConnected) this.activate(this.element.firstElementChild);
+    const node = this.nodes.get(this.active);
+    if (!node) return;
+    const { element, isOpen } = node;
+    /** @type {Record<string, Work>} */
     const moves = {
-      ArrowDown: () => this.activate(active.nextSibling),
-      ArrowUp: () => this.activate(active.previousSibling),
-      Home: () => this.activate(this.element.firstChild),
-      End: () => this.activate(this.element.lastChild),
-      ArrowRight: () => (node.isOpen ? this.activate(active.nextSibling) : this.openNode(node)),
-      ArrowLeft: () => (node.isOpen ? this.closeNode(node) : this.activate(this.parentOf(active))),
+      ArrowDown: () => this.activate(element.nextElementSibling),
+      ArrowUp: () => this.activate(element.previousElementSibling),
+      Home: () => this.activate(this.element.firstElementChild),
+      End: () => this.activate(this.element.lastElementChild),
+      ArrowRight: () => (isOpen ? this.activate(element.nextElementSibling) : this.openNode(node)),
+      ArrowLeft: () => (isOpen ? this.closeNode(node) : this.activate(this.parentOf(element))),
       Enter: () => this.toggle(node),
     };
     if (!(event.key in moves) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -178,7 +202,7 @@ class JsonTree {
   }
 
   /** Copy JSON: of the active node, or of the smallest that holds a selection. */
-  copy(event) {
+  copy(/** @type {ClipboardEvent} */ event) {
     const selection = getSelection();
     if (!selection) return;
     const chosen = [...this.element.children].filter((each) => selection.containsNode(each, true));
@@ -186,20 +210,20 @@ class JsonTree {
     const node = this.nodes.get(selection.toString() ? this.around(chosen) : this.active);
     if (!node || node.parent) return;
     event.preventDefault();
-    event.clipboardData.setData("text/plain", jsonText(node.item, 2));
+    event.clipboardData?.setData("text/plain", jsonText(node.item, 2));
   }
 }
 
-function isBranch(value) {
+function isBranch(/** @type {unknown} */ value) {
   return value !== null && typeof value === "object" && sizeOf(value) > 0;
 }
 
-function sizeOf(value) {
+function sizeOf(/** @type {unknown} */ value) {
   if (value === null || typeof value !== "object") return 0;
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-function leaf(value) {
+function leaf(/** @type {unknown} */ value) {
   if (Array.isArray(value))
     return el("span", { class: "count" }, value.length ? `[${value.length}]` : "[]");
   if (value !== null && typeof value === "object") {
@@ -211,8 +235,7 @@ function leaf(value) {
 }
 
 /** A failure, or an error as the server describes it: what happened, and what to do. */
-export function errorBox(/** @type {any} */ failure) {
-  const error = factsOf(failure);
+export function errorBox(/** @type {Facts} */ error) {
   const stderr = textOf(error.stderr).trimEnd();
   return el(
     "div",
@@ -230,16 +253,16 @@ export function errorBox(/** @type {any} */ failure) {
 }
 
 /** Do something whose failure is shown in a place. */
-export async function attempt(place, work) {
+export async function attempt(/** @type {Element} */ place, /** @type {Work} */ work) {
   try {
     await work();
   } catch (error) {
-    fill(place, errorBox(error));
+    fill(place, errorBox(factsOf(error)));
   }
 }
 
 /** Return names and values as a list of facts. */
-export function factList(rows) {
+export function factList(/** @type {[name: string, value: unknown][]} */ rows) {
   return el(
     "dl",
     { class: "facts" },

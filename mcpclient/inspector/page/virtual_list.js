@@ -9,9 +9,9 @@ export class VirtualList {
    *   label: string,
    *   rowHeight: number,
    *   count: () => number,
-   *   draw: (index: number) => any[],
-   *   choose: (index: number) => any,
-   *   open?: (index: number) => any,
+   *   draw: (index: number) => Child[],
+   *   choose: (index: number) => unknown,
+   *   open?: (index: number) => unknown,
    *   classes?: (index: number) => string,
    * }} options
    * `count()`: how many rows. `draw(index)`: the content of a row, an array of nodes or strings.
@@ -27,7 +27,8 @@ export class VirtualList {
     this.classes = classes ?? (() => "");
     this.active = -1;
     this.id = freshId();
-    this.drawn = new Map();
+    this.drawn = /** @type {Map<number, HTMLElement>} */ (new Map());
+    this.held = this.waiting = this.stale = this.follow = false;
     this.space = el("div", { class: "space", role: "presentation" });
     this.element = el(
       "div",
@@ -107,7 +108,7 @@ export class VirtualList {
     this.follow = false;
   }
 
-  make(index, count) {
+  make(/** @type {number} */ index, /** @type {number} */ count) {
     const row = el("div", {
       class: `row ${this.classes(index)}`,
       role: "option",
@@ -123,8 +124,8 @@ export class VirtualList {
   }
 
   /** Update a row to `fresh`. It stays the same element, and is not touched if nothing differs. */
-  update(row, fresh) {
-    row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize"));
+  update(/** @type {Element} */ row, /** @type {Element} */ fresh) {
+    row.setAttribute("aria-setsize", fresh.getAttribute("aria-setsize") ?? "");
     if (row.isEqualNode(fresh)) return;
     row.className = fresh.className;
     row.replaceChildren(...fresh.childNodes);
@@ -142,7 +143,7 @@ export class VirtualList {
   }
 
   /** Make a row the active one, and bring it into view. */
-  activate(index, { quiet = false } = {}) {
+  activate(/** @type {number} */ index, { quiet = false } = {}) {
     const count = this.count();
     if (!count) return;
     this.active = Math.min(Math.max(index, 0), count - 1);
@@ -160,8 +161,9 @@ export class VirtualList {
     }
   }
 
-  press(event) {
+  press(/** @type {KeyboardEvent} */ event) {
     const page = Math.max(Math.floor(this.element.clientHeight / this.rowHeight) - 1, 1);
+    /** @type {Record<string, number>} */
     const moves = {
       ArrowDown: 1,
       ArrowUp: -1,
@@ -178,8 +180,8 @@ export class VirtualList {
     event.preventDefault();
   }
 
-  click(event) {
-    const row = event.target.closest(".row");
+  click(/** @type {Event} */ { target }) {
+    const row = target instanceof Element && target.closest(".row");
     if (!row) return;
     this.activate(Number(row.id.slice(this.id.length + 1)));
   }

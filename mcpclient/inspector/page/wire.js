@@ -8,7 +8,7 @@ import { showView } from "./layout.js";
 import { recordParts } from "./record.js";
 import { on, view } from "./events.js";
 import { known } from "./store.js";
-import { cut, lasted, timeOfDay } from "./text.js";
+import { cut, factsOf, lasted, timeOfDay } from "./text.js";
 import { buildTimeline, refreshTimeline, resetTimeline } from "./timeline.js";
 import { errorBox } from "./tree.js";
 import { VirtualList } from "./virtual_list.js";
@@ -16,6 +16,7 @@ import { countedFaults, faultsText, legend } from "./verdict.js";
 import { wireOf } from "./wire_rows.js";
 
 const LANES = ["client", "server", "http", "stderr"];
+/** @type {Record<string, string>} */
 const LANE_NAMES = { client: "Client", server: "Server", http: "HTTP", stderr: "stderr" };
 const ONLY = [
   ["", "Everything"],
@@ -33,7 +34,7 @@ const wireView = {
   text: "",
   only: "",
   method: "",
-  found: /** @type {any[] | null} */ (null),
+  found: /** @type {number[] | null} */ (null),
   searched: -1,
   chosen: /** @type {number | null} */ (null),
   partner: /** @type {number | null} */ (null),
@@ -42,9 +43,10 @@ const wireView = {
   isTimeline: false,
   isWallClock: sessionStorage.getItem("inspector-clock") === "wall",
 };
-const clearedAt = new Map(); // by server: the number before which records are hidden
+// By server: the number before which records are hidden.
+const clearedAt = /** @type {Map<string, number>} */ (new Map());
 
-const laneButtons = new Map();
+const laneButtons = /** @type {Map<string, HTMLElement>} */ (new Map());
 const wireFilter = el("input", {
   type: "search",
   "aria-label": "Filter the wire",
@@ -62,7 +64,7 @@ const methodSelect = el(
   { "aria-label": "Method" },
   el("option", { value: "" }, "All methods"),
 );
-const methodsSeen = new Set();
+const methodsSeen = /** @type {Set<string>} */ (new Set());
 const followBox = el("input", { type: "checkbox", id: "follow", checked: true });
 const wireNote = el("p", { class: "quiet wirenote" });
 const recordView = el("section", { class: "record", "aria-label": "Record", hidden: true });
@@ -90,7 +92,7 @@ const modes = ["Records", "Timeline"].map((label, index) =>
   el("button", { on: { click: () => showMode(index === 1) } }, label),
 );
 
-function showMode(isTimeline) {
+function showMode(/** @type {boolean} */ isTimeline) {
   wireView.isTimeline = isTimeline;
   modes.forEach((mode, index) =>
     mode.setAttribute("aria-pressed", String((index === 1) === isTimeline)),
@@ -101,7 +103,7 @@ function showMode(isTimeline) {
   refreshWire();
 }
 
-function laneButton(lane) {
+function laneButton(/** @type {string} */ lane) {
   const button = el(
     "button",
     { class: `lane ${lane}`, "aria-pressed": "true", on: { click: () => toggleLane(lane) } },
@@ -191,22 +193,26 @@ function countRows() {
   return wireOf(known.chosen).next - firstShown();
 }
 
-function numberAt(index) {
-  return isFiltered() ? wireView.found?.[index] : firstShown() + index;
+/** Return the number of the record in a row of the list. */
+function numberAt(/** @type {number} */ index) {
+  return isFiltered() ? (wireView.found?.[index] ?? -1) : firstShown() + index;
 }
 
-function rowAt(index) {
+function rowAt(/** @type {number} */ index) {
   return wireOf(known.chosen).row(numberAt(index));
 }
 
-function drawRow(row, number) {
+function drawRow(/** @type {Row | undefined} */ row, /** @type {number} */ number) {
   if (!row) {
     return [el("span", { class: "time" }, `#${number}`), el("span", { class: "quiet" }, "…")];
   }
-  const isClock = wireView.isWallClock && row.at !== null;
   const said = [LANE_NAMES[row.lane], row.level ? `log ${row.level}` : row.kind];
   return [
-    el("span", { class: "time" }, isClock ? timeOfDay(row.at) : row.time.toFixed(3)),
+    el(
+      "span",
+      { class: "time" },
+      wireView.isWallClock && row.at !== null ? timeOfDay(row.at) : row.time.toFixed(3),
+    ),
     el("span", { class: "marks", "aria-hidden": "true" }),
     el("span", { class: "unseen" }, `${said.join(", ")}: `),
     el(
@@ -234,34 +240,32 @@ export function refreshWire() {
   const count = wire.counts.fault ?? 0;
   faults.hidden = !count;
   faults.textContent = countedFaults(count);
-  refreshMethods(wire);
-  refreshNote(wire);
+  refreshMethods(wire.methods);
+  refreshNote(wire.first, wire.next);
   if (isFiltered()) findMore();
   if (wireView.isTimeline) refreshTimeline();
   else timeline.refresh({ follow: followBox.checked });
 }
 
 /** Offer the methods that have been seen. */
-function refreshMethods(wire) {
-  if (methodsSeen.size === wire.methods.size) return;
-  for (const method of wire.methods) {
+function refreshMethods(/** @type {Set<string>} */ methods) {
+  if (methodsSeen.size === methods.size) return;
+  for (const method of methods) {
     if (methodsSeen.has(method)) continue;
     methodsSeen.add(method);
     methodSelect.append(el("option", { value: method }, cut(method, 60)));
   }
 }
 
-function refreshNote(wire) {
+function refreshNote(/** @type {number} */ first, /** @type {number} */ next) {
   const said = [];
-  const count = (number) => number.toLocaleString();
-  if (wire.first > 0) said.push(`${count(wire.first)} older records are no longer kept.`);
+  const count = (/** @type {number} */ number) => number.toLocaleString();
+  if (first > 0) said.push(`${count(first)} older records are no longer kept.`);
   if (isFiltered()) {
-    said.push(
-      `${count(wireView.found?.length ?? 0)} of ${count(wire.next - firstShown())} records.`,
-    );
+    said.push(`${count(wireView.found?.length ?? 0)} of ${count(next - firstShown())} records.`);
   }
-  if (wire.next === 0) said.push("Nothing has crossed the wire yet.");
-  const hidden = firstShown() - wire.first;
+  if (next === 0) said.push("Nothing has crossed the wire yet.");
+  const hidden = firstShown() - first;
   fill(
     wireNote,
     said.join(" "),
@@ -272,10 +276,10 @@ function refreshNote(wire) {
   );
 }
 
-function toggleLane(lane) {
+function toggleLane(/** @type {string} */ lane) {
   if (wireView.lanes.has(lane)) wireView.lanes.delete(lane);
   else wireView.lanes.add(lane);
-  laneButtons.get(lane).setAttribute("aria-pressed", String(wireView.lanes.has(lane)));
+  laneButtons.get(lane)?.setAttribute("aria-pressed", String(wireView.lanes.has(lane)));
   filterAnew();
 }
 
@@ -305,7 +309,7 @@ function resetFilters() {
   wireView.range = null;
   for (const lane of LANES) {
     wireView.lanes.add(lane);
-    laneButtons.get(lane).setAttribute("aria-pressed", "true");
+    laneButtons.get(lane)?.setAttribute("aria-pressed", "true");
   }
 }
 
@@ -348,13 +352,13 @@ export function resetWire() {
 }
 
 /** Show a whole record and its actions. */
-async function showRecord(number) {
+async function showRecord(/** @type {number} */ number) {
   const wire = wireOf(known.chosen);
   wireView.chosen = number;
   followBox.checked = false; // whoever reads a record wants it to stay
   const query = { server: wire.name, number };
-  let parts;
-  let row;
+  let parts = /** @type {Child[]} */ ([]);
+  let row = /** @type {Row | undefined} */ (undefined);
   try {
     await wire.reload(number); // a request may have been answered meanwhile
     row = wire.row(number);
@@ -362,9 +366,9 @@ async function showRecord(number) {
       get("/api/record", query),
       row?.lane === "stderr" ? get("/api/block", query) : null,
     ]);
-    parts = recordParts(number, row, record, block, { goTo, close: closeRecord });
+    parts = recordParts(number, row, record, block, closeRecord);
   } catch (error) {
-    parts = errorBox(error);
+    parts = [errorBox(factsOf(error))];
   }
   if (wireView.chosen !== number || wire.name !== known.chosen) return;
   wireView.partner = row?.partner ?? null;
@@ -384,7 +388,7 @@ function closeRecord() {
 }
 
 /** Show a record, whatever the filters hide. */
-export function goTo(number) {
+export function goTo(/** @type {number} */ number) {
   if (isFiltered()) {
     resetFilters();
     filterAnew();

@@ -22,15 +22,15 @@ const BACKGROUND = new Set([
 ]);
 const MAX_WIRE_CALLS = 1000;
 
-const fetched = new Map(); // by server
+const fetched = /** @type {Map<string, WireCall[]>} */ (new Map()); // by server
 
 /** Whether a call is one that the user wanted. */
-export function isWanted(call) {
+export function isWanted(/** @type {{ method: string }} */ call) {
   return !BACKGROUND.has(call.method);
 }
 
 /** Fetch the calls on the wire of a server. */
-export async function loadWireCalls(name) {
+export async function loadWireCalls(/** @type {string} */ name) {
   try {
     const { calls } = await get("/api/calls", { server: name });
     fetched.set(name, calls.filter(isWanted).slice(-MAX_WIRE_CALLS));
@@ -41,18 +41,19 @@ export async function loadWireCalls(name) {
 }
 
 /** Return the calls on the wire of a server that this page has not made, the latest last. */
-export function wireCalls(name) {
+export function wireCalls(/** @type {string} */ name) {
   const { spans } = wireOf(name);
   return (fetched.get(name) ?? []).filter(({ number }) => !spans.get(number)?.call);
 }
 
 /** Show a call that is on the wire, and buttons to make it again. */
-export function showWireCall(index, { number, method, params, outcome, seconds }) {
+export function showWireCall(/** @type {string} */ key, /** @type {WireCall} */ call) {
+  const { number, method, params, outcome, seconds } = call;
   const faults = wireOf(known.chosen).spans.get(number)?.faults ?? [];
   const { _meta, ...others } = params ?? {};
   const subjectName = textOf(others.name ?? others.uri);
   showDetail(
-    ["wirecall", String(index)],
+    ["wirecall", key],
     head(
       subjectName || method,
       mayCall() && callButton("Replay", () => replay(method, others)),

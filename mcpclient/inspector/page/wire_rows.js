@@ -3,6 +3,7 @@
 
 import { get } from "./api.js";
 import { changed } from "./events.js";
+import { rowOf } from "./saved.js";
 
 const CHUNK = 200;
 
@@ -29,11 +30,11 @@ class Wire {
     // By the number of their request.
     this.spans = /** @type {Map<number, Span>} */ (new Map());
     this.chunks = /** @type {Map<number, Map<number, Row>>} */ (new Map());
-    this.asked = new Set();
+    this.asked = /** @type {Set<number>} */ (new Set());
     this.wanted = /** @type {number[]} */ ([]);
   }
 
-  take(/** @type {any} */ news) {
+  take(/** @type {WireNews} */ news) {
     this.first = news.first;
     this.next = news.next;
     this.counts = news.counts;
@@ -47,9 +48,8 @@ class Wire {
     return [...this.spans.values()].filter((span) => span.call === call).flatMap((s) => s.faults);
   }
 
-  keep(/** @type {any[]} */ values) {
-    const named = Object.fromEntries(fields.map((name, place) => [name, values[place]]));
-    const row = /** @type {Row} */ (named);
+  keep(/** @type {unknown[]} */ values) {
+    const row = rowOf(values, fields);
     const chunk = Math.floor(row.number / CHUNK);
     if (!this.chunks.has(chunk)) this.chunks.set(chunk, new Map());
     this.chunks.get(chunk)?.set(row.number, row);
@@ -107,10 +107,10 @@ class Wire {
   }
 }
 
-const wires = /** @type {Map<string | null, Wire>} */ (new Map());
+const wires = /** @type {Map<string, Wire>} */ (new Map());
 /** Return the rows of one server's wire. */
-export function wireOf(/** @type {string | null} */ name) {
-  const wire = wires.get(name) ?? new Wire(name ?? "");
+export function wireOf(/** @type {string} */ name) {
+  const wire = wires.get(name) ?? new Wire(name);
   wires.set(name, wire);
   return wire;
 }

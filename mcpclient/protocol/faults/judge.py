@@ -67,7 +67,8 @@ class Judge:
         self._log_levels: dict[str, str] = {}  # that pending requests ask for, by id
         self._outputs: dict[str, Any] = {}  # the schemas of structured content, by tool
         self._names: dict[str, set[str]] = {}
-        # The shapes of notifications that match their schema: a server may send thousands alike.
+        # The shapes of notifications that match their schema, as a server may send thousands alike,
+        # and whether there is nothing else to look at in them.
         self._matching: dict[int, bool] = {}
 
     def sent(self, message: Any, tag: Any = None) -> Asked | None:
@@ -102,7 +103,7 @@ class Judge:
         """Judge a message of the server; return the request that it answers, and the faults."""
         shape = _shape_of(message, self.revision)
         if shape is not None and shape in self._matching:
-            return None, list(self._undeclared(message))
+            return None, [] if self._matching[shape] else list(self._undeclared(message))
         text = envelope_fault(message)
         if not isinstance(message, dict):
             return None, [fault("not-json-rpc", text, self.revision)]
@@ -115,10 +116,10 @@ class Judge:
             return asked, [fault("not-json-rpc", text, self.revision)]
         if method is None:
             return self._response(message)
-        found = list(self._message(message))
+        found, undeclared = list(self._message(message)), list(self._undeclared(message))
         if shape is not None and not found:
-            _remember(self._matching, shape, True)
-        return None, [*found, *self._undeclared(message)]
+            _remember(self._matching, shape, not undeclared and not self._varies(method))
+        return None, [*found, *undeclared]
 
     # Responses
 
@@ -145,6 +146,7 @@ class Judge:
             return asked, []
         if asked.method == "logging/setLevel":
             self._level = str(asked.params.get("level"))
+            self._matching.clear()
         elif asked.method in ("initialize", "server/discover"):
             self._opened(_object(result), asked)
         return asked, list(self._result(asked, result))
@@ -154,6 +156,7 @@ class Judge:
         self.revision = agreed if isinstance(agreed, str) else ""
         capabilities = result.get("capabilities")
         self._declared = capabilities if isinstance(capabilities, dict) else None
+        self._matching.clear()
 
     def _result(self, asked: Asked, result: Any) -> Iterator[Fault]:
         revision = (
@@ -241,6 +244,13 @@ class Judge:
         elif method == "notifications/message":
             yield from self._logged(params)
 
+    def _varies(self, method: str) -> bool:
+        """Whether requests of the client decide whether a notification is a fault."""
+        rules = published(self.revision)
+        are_logs_asked_for = bool(self._level or (rules and not rules["requests"]))
+        is_log = method == "notifications/message"
+        return method == "notifications/progress" or (is_log and are_logs_asked_for)
+
     def _unsupported(self, question: Mapping[str, Any], revision: str) -> Iterator[Fault]:
         method = question.get("method")
         needs = _NEEDS.get(method) if isinstance(method, str) else None
@@ -275,6 +285,8 @@ class Judge:
             asked = [*self._log_levels.values()]
             if not asked and self.is_whole:
                 yield fault("log-level", "no pending request asked for log messages", self.revision)
+        if not asked:
+            return
         ranks = [LEVELS.index(each) for each in asked if each in LEVELS]
         if ranks and level in LEVELS and LEVELS.index(level) < min(ranks):
             text = f"the level {level} is below {LEVELS[min(ranks)]}, which was asked for"
@@ -324,9 +336,11 @@ def _shape_of(message: Any, revision: str) -> int | None:
     telling = telling_params(revision, method)
     if telling is None:
         return None
-    members = [(name, type(v), v if name in telling else None) for name, v in params.items()]
+    told, types = map(params.get, telling), tuple(map(type, params.values()))
     try:
-        return hash((revision, method, message.get("jsonrpc"), *message, *members))
+        return hash(
+            (revision, method, message.get("jsonrpc"), *message, tuple(params), types, *told)
+        )
     except TypeError:  # a telling value has members
         return None
 

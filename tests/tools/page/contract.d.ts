@@ -1,7 +1,7 @@
 // Written by python -m tests.tools.page_contract.
 type Fault = [code: string, text: string, clause: string];
-type Item = [kind: string, name: string, value: Record<string, any> | null];
-interface Row {
+type Item = [kind: string, name: string, value: Record<string, unknown> | null];
+type Row = {
   number: number;
   time: number;
   lane: string;
@@ -15,8 +15,14 @@ interface Row {
   faults: Fault[];
   level: string;
   at: number | null;
-}
-interface Span {
+};
+type Question = {
+  number: number;
+  method: string;
+  began: number;
+  ended: number | null;
+};
+type Span = {
   number: number;
   method: string;
   subject: string;
@@ -28,7 +34,7 @@ interface Span {
   ended: number | null;
   state: string;
   progress: number[];
-  questions: Record<string, any>[];
+  questions: Question[];
   faults: Fault[];
   version: number;
-}
+};

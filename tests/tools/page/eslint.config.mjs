@@ -1,7 +1,7 @@
 // What eslint reports in the modules of the inspector's page: names that are not imported, not
 // used, or hidden, and what hides a mistake.
 const browser = [
-  "AbortController Blob Event HTMLElement MutationObserver Node ResizeObserver Response TextDecoderStream",
+  "AbortController Blob Element Event HTMLElement MutationObserver Node ResizeObserver Response TextDecoderStream",
   "TextEncoder URL URLSearchParams Uint8Array addEventListener atob btoa clearTimeout confirm",
   "console document fetch getSelection history innerWidth localStorage location matchMedia navigator performance",
   "reportError",
