@@ -41,13 +41,13 @@ from .client.connection.client_options import ClientOptions as ClientOptions
 from .client.connection.client_options import QueryOptions as QueryOptions
 from .client.connection.reconnection import Reconnect as Reconnect
 from .client.connection.reconnection import Status as Status
-from .client.contents import Subscription as Subscription
 from .client.events.around import Around as Around
 from .client.events.around import Call as Call
 from .client.events.around import ask_unless_read_only as ask_unless_read_only
 from .client.events.around import refusal as refusal
 from .client.events.audit import AuditLog as AuditLog
 from .client.events.callbacks import Hooks as Hooks
+from .client.subscription import Subscription as Subscription
 from .code.toolset import CodeMode as CodeMode
 from .config.config import Config as Config
 from .config.config import Problem as Problem

@@ -24,10 +24,10 @@ from mcpclient.errors import (
     ProcessExited,
     ProtocolViolation,
     ServerUnavailable,
-    TokenRequestFailed,
     UsageError,
     ViolationKind,
 )
+from mcpclient.errors.authorization import TokenRequestFailed
 from mcpclient.framing.headers import Headers
 from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for, noise_hint
 from tests.support.tables import each_row
@@ -37,7 +37,7 @@ def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
     """F-SHOW-1: also one that is added later."""
     classes = {
         name
-        for name, kind in vars(errors).items()
+        for name, kind in ((name, getattr(errors, name)) for name in errors.__all__)
         if inspect.isclass(kind) and issubclass(kind, McpError)
     }
     assert set(HINTS) == classes

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import quote, urlsplit
 
-from ..errors import AuthError, RegistrationRequired, TokenRequestFailed
+from ..errors import AuthError
+from ..errors.authorization import RegistrationRequired, TokenRequestFailed
 from ..framing.uri import LOOPBACK_HOSTS
 from . import effects
 from .discovery import AuthorizationServer

@@ -14,13 +14,8 @@ from dataclasses import replace
 from typing import Literal, cast
 
 from ..display import shown_url
-from ..errors import (
-    AuthError,
-    InsufficientScope,
-    NetworkError,
-    TokenRequestFailed,
-    negotiated_scheme,
-)
+from ..errors import AuthError, NetworkError, negotiated_scheme
+from ..errors.authorization import InsufficientScope, TokenRequestFailed
 from . import effects
 from .clients import bind, bound, check_binding, forget_registration, unbind
 from .discovery import Discovery, discover

@@ -16,7 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
-from ..errors import AuthError, AuthorizationDenied, NetworkError, TokenRequestFailed, UsageError
+from ..errors import AuthError, NetworkError, UsageError
+from ..errors.authorization import AuthorizationDenied, TokenRequestFailed
 from . import clients, effects
 from .discovery import AuthorizationServer, Discovery
 from .effects import Callback, Flow, StoredItem, number_in

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from ..display import HIDDEN
-from ..errors import AuthError, TokenRequestFailed, UsageError
+from ..errors import AuthError, UsageError
+from ..errors.authorization import TokenRequestFailed
 from .effects import Response, StoredItem, number_in, parse_object, read_record
 from .options import ApiKey, BearerToken
 

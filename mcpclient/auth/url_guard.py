@@ -14,7 +14,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from ..errors import SsrfError
+from ..errors.authorization import SsrfError
 from ..framing.browser_url import is_meant_as_ipv4, parse_canonical_ipv4
 from ..framing.uri import DEFAULT_PORTS
 

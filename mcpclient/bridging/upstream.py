@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..client.client import Client
 from ..client.connection.connection import Connection
 from ..client.connection.options import Wiring
-from ..client.contents import Subscription
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
+from ..client.subscription import Subscription
 from ..errors import McpError
 from ..framing.logs import logger_for
 from ..jsonrpc.peer import Params

@@ -15,7 +15,8 @@ from ..auth.flow import grant_key
 from ..auth.grants import Grant, account_url, login_facts, store_name
 from ..auth.options import OAuth
 from ..auth.url_guard import host_of
-from ..errors import AuthError, AuthorizationRequired, UsageError
+from ..errors import AuthError, UsageError
+from ..errors.authorization import AuthorizationRequired
 from ..framing.uri import LOOPBACK_HOSTS, http_url, parse_url
 from ..net.clocks import seconds_since_epoch
 from ..net.login.authentication import default_store, finish_auth, log_in, log_out

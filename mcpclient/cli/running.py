@@ -21,10 +21,10 @@ from ..errors import (
     McpError,
     NetworkError,
     ProcessExited,
-    RegistrationRequired,
     UsageError,
     safe_repr,
 )
+from ..errors.authorization import RegistrationRequired
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..net.process.signals import Termination, cancel_on_ctrl_c

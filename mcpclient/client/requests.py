@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from .client_keeper import ClientKeeper
     from .connection.cache import ClientCache
     from .connection.client_options import QueryOptions
-    from .contents import Subscription
     from .events.around import Around, Call, Proceed
+    from .subscription import Subscription
     from .tasks import TaskCalls
 
 _logger = logger_for("mcpclient.client")

@@ -13,6 +13,8 @@ parse a message. A refused call (`ServerError`) leaves the connection usable.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .network import (
     CallTimeout,
     CommandNotFound,
@@ -27,20 +29,14 @@ from .network import LossKind as LossKind
 from .network import lacks_stdin as lacks_stdin
 from .root import (
     AuthError,
-    AuthorizationDenied,
-    AuthorizationRequired,
     CallRefused,
     ClientClosed,
     HandlerFailed,
-    InsufficientScope,
     McpError,
     NotChecked,
     NotRecorded,
-    RegistrationRequired,
     SandboxUnavailable,
     ServerUnavailable,
-    SsrfError,
-    TokenRequestFailed,
     UsageError,
 )
 from .root import built_without as built_without
@@ -64,6 +60,16 @@ from .server import (
 )
 from .server import ViolationKind as ViolationKind
 from .server import negotiated_scheme as negotiated_scheme
+
+if TYPE_CHECKING:
+    from .authorization import (
+        AuthorizationDenied,
+        AuthorizationRequired,
+        InsufficientScope,
+        RegistrationRequired,
+        SsrfError,
+        TokenRequestFailed,
+    )
 
 __all__ = [
     "AuthError",
@@ -104,3 +110,16 @@ __all__ = [
     "UrlElicitationRequired",
     "UsageError",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    # Errors of logins are imported at their first use: few programs meet them.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import authorization
+
+    return getattr(authorization, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -19,7 +19,8 @@ from ..client.connection.connection import all_pages
 from ..client.connection.options import Options
 from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
-from ..errors import AuthorizationRequired, McpError, ProtocolViolation, UsageError
+from ..errors import McpError, ProtocolViolation, UsageError
+from ..errors.authorization import AuthorizationRequired
 from ..hints import SHELL, Speech, hint_for
 from ..net.clocks import seconds_since_epoch, steady_seconds
 from ..net.login.authentication import OAuthAuthorizer

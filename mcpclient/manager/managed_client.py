@@ -19,11 +19,8 @@ from ..client.connection.reconnection import NEXT_STEPS, Status
 from ..client.connection.target_names import runs_here
 from ..client.connection.targets import Target
 from ..config.config import ServerConfig
-from ..errors import (
-    AuthorizationRequired,
-    ServerUnavailable,
-    UsageError,
-)
+from ..errors import ServerUnavailable, UsageError
+from ..errors.authorization import AuthorizationRequired
 from ..gate.gate import strict_sandbox
 from ..net.futures import LoopBound
 from ..net.network_options import Negotiate

@@ -27,7 +27,7 @@ from .pins import Mismatch, Remembered, ServerOffer, by_name, memory_key, repeat
 
 if TYPE_CHECKING:
     from ..client.client import Client
-    from ..client.contents import Subscription
+    from ..client.subscription import Subscription
     from ..config.config import ServerConfig
     from .fleet import Fleet
     from .managed_client import ManagedClient

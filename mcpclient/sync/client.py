@@ -16,7 +16,7 @@ from collections.abc import Collection, Coroutine
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal
 from weakref import WeakSet
 
-from ..client import client, contents
+from ..client import client, subscription
 from ..client.client import Client as AsyncClient
 from ..errors import UsageError
 from .handlers import HANDLERS, with_workers
@@ -292,7 +292,7 @@ class Client(Owned, of=AsyncClient):
         return client
 
 
-class Subscription(Blocking, of=contents.Subscription):
+class Subscription(Blocking, of=subscription.Subscription):
     """An iterator over a server's notifications of changes. See `mcpclient.Subscription`.
 
     ``with client.listen(…) as subscription`` waits until the server has agreed, and ends the

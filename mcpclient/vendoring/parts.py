@@ -38,7 +38,7 @@ PARTS: dict[str, Part] = {
     ),
     "auth": Part(
         "OAuth and the other logins, and their storage",
-        ("auth.", "net.login.", "client.connection.url_routes"),
+        ("auth.", "net.login.", "errors.authorization", "client.connection.url_routes"),
     ),
     "negotiate": Part(
         "Kerberos and NTLM of the system, at servers and proxies",
@@ -60,7 +60,9 @@ PARTS: dict[str, Part] = {
     "schema": Part("checks of results and forms by JSON Schema", ("protocol.schema.",)),
     "caching": Part("results that servers let clients keep", ("client.connection.cache",)),
     "reconnect": Part("reconnect= of a client", ("client.client_keeper",)),
-    "subscriptions": Part("listen(), changes of lists", ("client.feed", "protocol.listen")),
+    "subscriptions": Part(
+        "listen(), changes of lists", ("client.feed", "client.subscription", "protocol.listen")
+    ),
     "tasks": Part(
         "calls as tasks", ("client.tasks", "client.answers.task_answers", "protocol.tasks")
     ),

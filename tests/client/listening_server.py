@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from mcpclient.client.contents import Subscription
+from mcpclient.client.subscription import Subscription
 from mcpclient.protocol.listen import ListenEvent
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 

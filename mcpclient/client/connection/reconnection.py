@@ -23,16 +23,13 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import (
+from ...errors import ConnectFailed, HttpError, McpError, UsageError
+from ...errors.authorization import (
     AuthorizationDenied,
     AuthorizationRequired,
-    ConnectFailed,
-    HttpError,
     InsufficientScope,
-    McpError,
     RegistrationRequired,
     TokenRequestFailed,
-    UsageError,
 )
 
 

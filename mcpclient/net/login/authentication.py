@@ -24,14 +24,8 @@ from ...auth.obtaining import parse_callback
 from ...auth.options import ApiKey, Authentication, BearerToken, OAuth, OAuthOptions
 from ...auth.tokens import static_header
 from ...display import shown_url
-from ...errors import (
-    AuthError,
-    AuthorizationRequired,
-    ConnectionLost,
-    LossKind,
-    McpError,
-    UsageError,
-)
+from ...errors import AuthError, ConnectionLost, LossKind, McpError, UsageError
+from ...errors.authorization import AuthorizationRequired
 from ...framing.http1 import ResponseHead
 from ...framing.logs import logger_for
 from ...framing.uri import http_url, parse_url

@@ -16,7 +16,8 @@ from urllib.parse import urlsplit
 from ...auth.effects import Authorize, Callback, CredentialStore, ShowDeviceCode, StoredItem
 from ...auth.obtaining import parse_callback, same_state
 from ...auth.url_guard import host_of
-from ...errors import AuthError, AuthorizationRequired, UsageError
+from ...errors import AuthError, UsageError
+from ...errors.authorization import AuthorizationRequired
 from ...framing.uri import LOOPBACK_HOSTS
 from ..futures import cancel_all, resolve
 from ..local_http import LocalHttpServer, LocalRequest, LocalResponse
