@@ -45,7 +45,7 @@ class ClientKeeper(Keeper):
                 self.handle(Event.DISCONNECT)
                 await self.ended()
             raise
-        if not self.is_connected:
+        if not self.is_connected:  # the attempt has failed, or the client was closed meanwhile
             raise self.unavailable()
 
     async def send(

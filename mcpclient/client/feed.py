@@ -91,6 +91,7 @@ class Feed(Observer):
         subscribes = self._session_over is not None
         runner.cancel()
         await asyncio.wait({runner})
+        # The caller may have closed the connection meanwhile; then the server forgets everything.
         if subscribes and self._connection.is_open and self.acknowledged is not None:
             await self._unsubscribe()
 

@@ -135,7 +135,7 @@ class TaskCalls:
             result = await wait.run()
         finally:
             self._connection.observers.remove(wait)
-        self._inputs.pop(task.id, None)
+        self._inputs.pop(task.id, None)  # a concurrent wait for the task keeps the object itself
         return result
 
     async def result_of(

@@ -205,6 +205,7 @@ class Server(ServerTools, Keeper):
         await look_for_login(self.config.target, auth, self._is_asked_for)
         local = runs_here(self.config.target)
         tools = await self._shared.slots.run(self._open_client, local=local)
+        # A loss while this attempt was under way has moved nothing: its status was not CONNECTED.
         if not self.client.is_connected:
             raise ConnectionLost("the connection ended while the tools were listed")
         return tools

@@ -15,6 +15,7 @@ from .futures import cancel, settled
 
 if TYPE_CHECKING:
     from ..recording.transcript import HttpChannel
+    from .clocks import PausableClocks
     from .http import HttpClient
     from .http_connection import HttpConnection
     from .recorder import Recorder
@@ -69,10 +70,29 @@ class RequestAuthorization(Protocol):
 
     def note(self, head: ResponseHead) -> None:
         """Handle a response that is not a refusal."""
+        return
 
     async def recover(self, head: ResponseHead) -> bool:
         """Get other credentials after a 401 or 403; return whether to send the request again."""
         ...
+
+
+class Authorizer(Protocol):
+    """A source of the caller's identity; it pauses ``clocks``, if any, while a human is asked."""
+
+    clocks: PausableClocks | None = None
+
+    def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
+        """The authorization of a request. For a ``passive`` one nothing new is obtained."""
+        ...
+
+    async def close(self) -> None:
+        """Cancel logins in progress, if there are any. Idempotent."""
+        return
+
+    def abort(self) -> None:
+        """Do as `close` does, without waiting."""
+        return
 
 
 def http_error(
@@ -259,6 +279,7 @@ class Exchange:
             has_others: bool = await self._answer(authorization.recover(refused))
             if has_others:
                 request = self._with(await self._answer(authorization.headers()))
+                # No await from here on: an abort must find the connection that the request is on.
                 self._let_go()
                 self._send(request)
                 return

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..errors import AuthError, UsageError, built_without
 from ..framing.der import signature_hash
 from ..framing.uri import Url, parse_url
+from .exchange import Authorizer
 from .futures import call_in_thread
 
 try:
@@ -279,7 +280,6 @@ class SspiContext(SecurityContext):
 
 if TYPE_CHECKING:
     from ..framing.http1 import ResponseHead
-    from .clocks import PausableClocks
     from .network_options import Negotiate
 
 _BASE64 = r"(?:[a-z0-9+/]{4})*(?:[a-z0-9+/]{2}==|[a-z0-9+/]{3}=)?"
@@ -330,10 +330,8 @@ class Handshake:
             )
 
 
-class NegotiateAuthorizer:
-    """The authorizer of one server; a `transports.http_messages.Authorizer`."""
-
-    clocks: PausableClocks | None = None
+class NegotiateAuthorizer(Authorizer):
+    """The authorizer of one server."""
 
     def __init__(self, options: Negotiate, server_url: str) -> None:
         context_maker()  # fails early without a library
@@ -344,12 +342,6 @@ class NegotiateAuthorizer:
 
     def request(self, method: str, url: str, *, passive: bool = False) -> _Request:
         return _Request(self, url)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to give up."""
-
-    def abort(self) -> None:
-        """Do nothing, as `close`."""
 
 
 class _Request:

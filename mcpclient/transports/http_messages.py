@@ -7,15 +7,14 @@ import inspect
 import json
 import re
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Protocol, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError, safe_str
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
-from ..net.clocks import PausableClocks
-from ..net.exchange import ERROR_BODY_LIMIT, RequestAuthorization, http_error
+from ..net.exchange import ERROR_BODY_LIMIT, Authorizer, RequestAuthorization, http_error
 from ..net.futures import cancel_all
 from ..protocol.outgoing import Outgoing
 
@@ -117,7 +116,7 @@ class CallerHeaders:
         return None if self.printed is None else PrintedAuthorization(self, outgoing)
 
 
-class PrintedAuthorization:
+class PrintedAuthorization(RequestAuthorization):
     """The authorization of a request with ``headers``, which a program has printed just now."""
 
     def __init__(self, headers: CallerHeaders, outgoing: Outgoing | None) -> None:
@@ -128,9 +127,6 @@ class PrintedAuthorization:
 
     def headers(self, url: str | None = None) -> Mapping[str, str]:
         return self._headers
-
-    def note(self, head: ResponseHead) -> None:
-        """Do nothing: only a refusal matters."""
 
     async def recover(self, head: ResponseHead) -> bool:
         """Return True once, after a 401, if the program prints other headers now."""
@@ -244,22 +240,6 @@ def _json_or_none(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
-
-
-class Authorizer(Protocol):
-    """A source of the caller's identity; it pauses ``clocks``, if any, while a human is asked."""
-
-    clocks: PausableClocks | None
-
-    def request(self, method: str, url: str, *, passive: bool = False) -> RequestAuthorization:
-        """The authorization of a request. For a ``passive`` one nothing new is obtained."""
-        ...
-
-    async def close(self) -> None:
-        """Cancel logins in progress. Idempotent."""
-
-    def abort(self) -> None:
-        """Do as `close` does, without waiting."""
 
 
 Credentials = Union[Mapping[str, str], Authorizer]

@@ -160,6 +160,7 @@ class Keeper(_Uses, abc.ABC):
                 timeout = CallTimeout(request, seconds or 0.0, waiting_for="its connection")
                 timeout.target = self.name
                 raise timeout from self.error
+            # Woken, this runs a turn later, when the connection may be lost again: so it looks anew.
             await self._change.wait(left)
 
     async def call(
@@ -180,6 +181,7 @@ class Keeper(_Uses, abc.ABC):
                 seconds = min(limits.timeout or math.inf, total)
                 await self.await_connection(None if seconds == math.inf else seconds, time.method)
                 rest = time.rest_of(limits)
+            # A failure that comes late must not count against a connection made meanwhile.
             kept = self.kept
             try:
                 result = await send(rest)

@@ -22,11 +22,12 @@ from .option_kinds import CLIENT_OPTIONS, check_options
 if TYPE_CHECKING:
     from ...auth.options import Authentication
     from ...entries.server_limits import ServerLimits
+    from ...net.exchange import Authorizer
     from ...net.process.stderr import StderrTarget
     from ...net.process.stopping import StopLadder
     from ...protocol.schema import SchemaLimits
     from ...sandbox.rights import Sandbox
-    from ...transports.http_messages import Authorizer, HeaderSource
+    from ...transports.http_messages import HeaderSource
     from ..events.around import Around
     from ..events.audit import AuditOption
     from .caps import Caps

@@ -373,7 +373,7 @@ async def run_in_owner_loop(
 
 
 class OAuthAuthorizer(FlowRunner):
-    """The authorizer of one server by OAuth; a `transports.http_messages.Authorizer`."""
+    """The authorizer of one server by OAuth; a `net.exchange.Authorizer`."""
 
     def __init__(
         self,

@@ -18,14 +18,12 @@ from ...auth.tokens import static_header
 from ...auth.url_guard import origin_of
 from ...errors import McpError
 from ...framing.http1 import ResponseHead
-from ..clocks import PausableClocks
+from ..exchange import Authorizer, RequestAuthorization
 from ..futures import settled
 
 
-class StaticAuthorizer:
-    """The authorizer of one server by a function that returns a token or key; an `Authorizer`."""
-
-    clocks: PausableClocks | None = None
+class StaticAuthorizer(Authorizer):
+    """The authorizer of one server by a function that returns a token or key."""
 
     def __init__(
         self, server_url: str, options: BearerToken | ApiKey, source: Callable[[], object]
@@ -37,15 +35,9 @@ class StaticAuthorizer:
     def request(self, method: str, url: str, *, passive: bool = False) -> _StaticRequest:
         return _StaticRequest(self, url, passive)
 
-    async def close(self) -> None:
-        """Do nothing: there is nothing to give up."""
-
-    def abort(self) -> None:
-        """Do nothing, as `close`."""
-
 
 @dataclass(repr=False, eq=False)
-class _StaticRequest:
+class _StaticRequest(RequestAuthorization):
     owner: StaticAuthorizer
     url: str
     passive: bool
@@ -71,9 +63,6 @@ class _StaticRequest:
             return self.sent
         except McpError as error:
             await failed(error)
-
-    def note(self, head: ResponseHead) -> None:
-        """Do nothing: only a refusal matters."""
 
     async def recover(self, head: ResponseHead) -> bool:
         """Return True once, after a 401, if the user's function returns another token now."""
