@@ -50,7 +50,8 @@ class _StaticRequest(RequestAuthorization):
             return {}
         try:
             value = self.owner.source()
-            if inspect.isawaitable(value):
+            # Asking whether a value can be awaited takes longer than all else here.
+            if not isinstance(value, str) and inspect.isawaitable(value):
                 return self._awaited(value)
             self.sent = header = static_header(self.owner.options, value)
             return header
