@@ -47,12 +47,13 @@ class EventDecoder:
     known. The decoder never holds more than twice ``max_event_size`` and the bytes fed last.
 
     ``last_event_id``: the last event id string, for ``Last-Event-ID``; it changes where an event
-    ends, with or without data. ``retry``: the reconnection time in milliseconds, at most
-    `MAX_RETRY`.
+    ends, with or without data. ``has_ids``: an event has had an id; an empty one means that no
+    position is known. ``retry``: the reconnection time in milliseconds, at most `MAX_RETRY`.
     """
 
     def __init__(self, max_event_size: int = DEFAULT_MAX_MESSAGE_SIZE) -> None:
         self.last_event_id: str = ""
+        self.has_ids: bool = False
         self.retry: int | None = None
         self._max_event_size = max_event_size
         self._max_line = max_event_size + _MAX_NAME_LENGTH
@@ -64,6 +65,7 @@ class EventDecoder:
         self._data: bytes | bytearray | None = None
         self._event = ""
         self._id = ""
+        self._has_id = False
         self._dropping = False  # the event was reported as oversized
 
     def feed(self, data: bytes) -> list[Event]:
@@ -109,7 +111,7 @@ class EventDecoder:
             self._event = value.decode("utf-8", "replace")
         elif name == b"id":
             if b"\0" not in value:
-                self._id = value.decode("utf-8", "replace")
+                self._id, self._has_id = value.decode("utf-8", "replace"), True
         elif name == b"retry" and _DIGITS.fullmatch(value):
             # Nine digits are more than the bound; of a megabyte, int() would be slow.
             self.retry = min(int(value.lstrip(b"0")[:9] or b"0"), MAX_RETRY)
@@ -134,7 +136,7 @@ class EventDecoder:
             events.append(OversizedEvent(self._max_event_size))
 
     def _dispatch(self, events: list[Event]) -> None:
-        self.last_event_id = self._id
+        self.last_event_id, self.has_ids = self._id, self._has_id
         if self._data is not None:
             data = self._data.decode("utf-8", "replace")
             events.append(ServerSentEvent(self._event or "message", data, self._id))

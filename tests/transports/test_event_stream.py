@@ -44,6 +44,21 @@ def test_an_event_without_an_id_of_its_own_is_no_repetition() -> None:
     assert receiver.messages == [NOTE, NOTE, NOTE, ANSWER]
 
 
+def test_an_empty_id_takes_the_position_away() -> None:
+    """F-HTTP-5: as the HTML standard has it; an event without an id leaves it as it is."""
+    events, _ = stream()
+    events.feed(event(NOTE, id="a") + event(NOTE))
+    events.reconnected()
+    events.feed(event(NOTE))
+    events.reconnected()
+    events.feed(b"id: b\n")  # of an event that has not ended
+    assert events.last_event_id == "a"
+    events.feed(event(NOTE, id=""))
+    assert events.last_event_id == ""
+    events.feed(event(NOTE, id="b"))
+    assert events.last_event_id == "b"
+
+
 def test_the_servers_wish() -> None:
     """F-HTTP-4: ``retry:`` is honoured to the millisecond, on later connections too."""
     events, _ = stream()

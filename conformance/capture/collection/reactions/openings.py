@@ -136,12 +136,6 @@ SESSIONS: tuple[Reaction, ...] = (
         PING,
     ),
     reaction(
-        "odd-session-id",
-        "Session Management: the session id MUST only contain visible ASCII characters.",
-        Plan({"initialize": (Reply(headers={"Mcp-Session-Id": "not one"}),)}),
-        PING,
-    ),
-    reaction(
         "hello-without-result",
         "JSON-RPC 2.0, 5: result is required on success.",
         Plan({"initialize": (Reply(events=('{"jsonrpc":"2.0","id":1}\n', "{}\n", ANSWER)),)}),
