@@ -15,6 +15,7 @@ from typing import Any, Union
 from ..errors import McpError, UsageError
 from ..errors.network import text_without_output
 from ..framing.visible_texts import described_invisible
+from ..jsonrpc.codec import parse_json
 from ..protocol.sampling import SamplingMessage, SamplingRequest
 from ..protocol.types import (
     AudioContent,
@@ -162,7 +163,7 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
     texts = [part for part in parts if isinstance(part, str)]
     media = [part for part in parts if isinstance(part, Media)]
     if limits.pick is not None and not result.is_error:
-        value = _parsed("".join(texts)) if structured is None else structured
+        value = parse_json(text := "".join(texts), text) if structured is None else structured
         lines = picked_lines(value, limits.pick) if isinstance(value, (dict, list)) else None
         if lines is not None:
             return [*media, "\n".join(lines)]
@@ -176,7 +177,7 @@ def _with_structured(result: CallToolResult, limits: Limits) -> list[Part]:
 
 def _repeats(texts: Sequence[str], value: object) -> bool:
     """Whether the strings equal a value, as JSON or as strings, without wrappers of one key."""
-    meanings = [("\n".join(texts),), *((text, _parsed(text)) for text in texts)]
+    meanings = [("\n".join(texts),), *((text, parse_json(text, text)) for text in texts)]
     with suppress(RecursionError):  # a value that is nested too deeply to be compared
         while not any(value in meant for meant in meanings):
             if isinstance(value, list) and value and len(value) == len(texts):
@@ -186,13 +187,6 @@ def _repeats(texts: Sequence[str], value: object) -> bool:
             (value,) = value.values()
         return True
     return False
-
-
-def _parsed(text: str) -> object:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
 
 
 def _admitted(parts: Iterable[Part], rules: MediaRules, most_image_bytes: int) -> list[Part]:

@@ -243,7 +243,7 @@ class Toolbox:
         self._loop = asyncio.get_running_loop()
         steps = self._news()
         if not isinstance(getattr(self._source, "tools", None), list):
-            steps = self._take(await self._source.list_tools(), True)
+            steps = self._offer_of(await self._source.list_tools(), True)
         await in_slices(steps or ())
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
@@ -284,9 +284,9 @@ class Toolbox:
         if not isinstance(live, list):
             return None
         version = getattr(live, "version", len(live))
-        return None if version == self._version else self._take([*live], version)
+        return None if version == self._version else self._offer_of([*live], version)
 
-    def _take(self, tools: Sequence[Tool], version: object) -> Iterator[None]:
+    def _offer_of(self, tools: Sequence[Tool], version: object) -> Iterator[None]:
         """Make the offer of these tools in steps; it replaces the last one at the end."""
         listed: dict[str, Tool] = {}
         admitted: list[Tool] = []

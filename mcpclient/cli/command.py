@@ -232,21 +232,17 @@ class LocalCommand(_Declared[RunLocal]):
 
 
 class Request(NamedTuple):
-    """A command with its server and its checked options, not started yet."""
+    """A command with its checked options, not started yet.
 
-    server: Server
-    command: Command
+    Its function is a `Run` where there is a ``server``, otherwise a `RunLocal`.
+    """
+
+    function: Callable[..., Any]
     options: argparse.Namespace
+    server: Server | None = None
 
 
-class LocalRequest(NamedTuple):
-    """A function, such as a `LocalCommand`'s, with its options."""
-
-    function: RunLocal
-    options: argparse.Namespace
-
-
-PrepareOuter = Callable[[argparse.Namespace, "Request | None"], "Request | LocalRequest"]
+PrepareOuter = Callable[[argparse.Namespace, Union[Request, None]], Request]
 """Takes the options, among them ``file``, and the inner request, None without a command."""
 
 

@@ -22,7 +22,6 @@ from ..net.recorder import open_trace
 from .command import (
     AnyCommand,
     Command,
-    LocalRequest,
     OuterCommand,
     Request,
     Server,
@@ -59,7 +58,7 @@ _SERVER = (
 )
 
 
-def understand(words: Sequence[str], *, needs_server: bool = True) -> Request | LocalRequest:
+def understand(words: Sequence[str], *, needs_server: bool = True) -> Request:
     """Parse a command line into a request. Raises `UsageError`."""
     before, server_command = split_at_command(words)
     command = _command_of(before, has_more=server_command is not None)
@@ -77,14 +76,14 @@ def understand(words: Sequence[str], *, needs_server: bool = True) -> Request | 
             command.check(options)
         except UsageError as error:
             raise error.advise(name_server(error.hint, options, server)) from None
-        return Request(server, command, options)
+        return Request(command.function, options, server)
     takes_command = command.takes_server or command.takes_command
     if server_command is not None and not takes_command:
         raise UsageError(f"{command.name} takes no server command")
-    return LocalRequest(command.function, options)
+    return Request(command.function, options)
 
 
-def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | LocalRequest:
+def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request:
     outer, inner = split_after_file(words)
     options = parser_of(command).parse_intermixed_args(outer)
     if not inner:
@@ -92,9 +91,8 @@ def _understand_outer(command: OuterCommand, words: Sequence[str]) -> Request | 
     if not isinstance(_command_of(inner), Command):
         raise UsageError(f"{command.name} takes a command for one server, and not {inner[0]}")
     flags = [f"--{name}" for name in ("json", "debug", "quiet") if getattr(options, name)]
-    request = understand([inner[0], *flags, *inner[1:]], needs_server=command.needs_server)
-    assert isinstance(request, Request)
-    return command.function(options, request)
+    line = [inner[0], *flags, *inner[1:]]
+    return command.function(options, understand(line, needs_server=command.needs_server))
 
 
 def own_words(words: Sequence[str]) -> list[str]:
@@ -276,7 +274,7 @@ def find_server(options: argparse.Namespace, *, needed: bool = True) -> Server:
 
 def _joined(name: str, options: argparse.Namespace) -> Server:
     """Return the server of an open session. Raises `UsageError` for an option that `open` takes."""
-    from ..sessions.host import SessionTransport
+    from ..sessions.open_session import SessionTransport
 
     for each in NEEDED:
         if getattr(options, each):

@@ -18,11 +18,11 @@ from ..net.chained_log import read_log, verify_log
 from ..net.regular_files import open_regular
 from ..recording.conversation import Call, Failed, Refused
 from ..transports.replaying import Recording
-from .command import Answer, LocalCommand, LocalRequest, OuterCommand, Request, Server, flag, option
+from .command import Answer, LocalCommand, OuterCommand, Request, Server, flag, option
 from .commands import FAILED
 from .layout import one_line, table
 from .parsing import NEEDED
-from .render import reading
+from .render import reading, writing
 from .screen import Screen
 
 
@@ -37,19 +37,17 @@ from .screen import Screen
     "  mcpclient record s.jsonl call http://localhost:3001/mcp echo message=hi\n"
     "  mcpclient record s.jsonl call echo message=hi -- npx -y my-server",
 )
-def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
+def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Request:
     if inner is None:
         raise UsageError("record needs a command after the file, such as: tools URL")
     if inner.options.trace is not None:
         raise UsageError("record writes the transcript that --trace would write; choose one")
-    try:
-        flags = os.O_TRUNC if options.force else os.O_EXCL
-        os.close(open_regular(options.file, os.O_WRONLY | os.O_CREAT | flags))
-    except FileExistsError:
-        raise UsageError(f"{options.file!r} exists; --force overwrites it") from None
-    except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"cannot write {options.file!r}: {reason}") from None
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if options.force else os.O_EXCL)
+    with writing(options.file):
+        try:
+            os.close(open_regular(options.file, flags))
+        except FileExistsError:
+            raise UsageError(f"{options.file!r} exists; --force overwrites it") from None
     inner.options.trace = options.file
     return inner
 
@@ -64,10 +62,10 @@ def _prepare_record(options: argparse.Namespace, inner: Request | None) -> Reque
     "example:\n"
     "  mcpclient replay s.jsonl call echo message=hi",
 )
-def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Request | LocalRequest:
+def _prepare_replay(options: argparse.Namespace, inner: Request | None) -> Request:
     recording = Recording(options.file)
     if inner is None:
-        return LocalRequest(partial(_list_calls, recording), options)
+        return Request(partial(_list_calls, recording), options)
     # The server may still be named as in the command that was recorded.
     for name in (*NEEDED, "transport"):
         setattr(inner.options, name, [] if name in ("header", "env") else None)

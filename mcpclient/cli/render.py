@@ -24,6 +24,7 @@ from typing import Any
 
 from ..errors import ProtocolViolation, UsageError
 from ..framing.escaping import escape
+from ..jsonrpc.codec import parse_json
 from ..protocol.types import (
     AudioContent,
     CallToolResult,
@@ -132,10 +133,7 @@ def _object_in(result: CallToolResult) -> Mapping[str, Any] | None:
     only = blocks[0] if len(blocks) == 1 else None
     if not isinstance(only, TextContent) or not only.text.lstrip().startswith("{"):
         return None
-    try:
-        value = json.loads(only.text)
-    except (ValueError, RecursionError):
-        return None
+    value = parse_json(only.text)
     return value if isinstance(value, dict) else None
 
 

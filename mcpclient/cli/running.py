@@ -28,7 +28,7 @@ from ..errors.authorization import RegistrationRequired
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..net.process.signals import Termination, cancel_on_ctrl_c
-from .command import Answer, LocalRequest, Request, Server
+from .command import Answer, Request, Server
 from .commands import (
     CANCELLED,
     NEEDS_AUTH,
@@ -53,14 +53,14 @@ def run(words: list[str]) -> int:
         request = understand(words)
         with _log_lines(screen, request):
             work: Answer | Awaitable[Answer]
-            if isinstance(request, Request):
-                work = _ask(request, screen)
+            if request.server is not None:
+                work = _ask(request, request.server, screen)
             else:
                 work = request.function(screen, request.options)
             return asyncio.run(_perform(work, screen, as_json=request.options.json))
     except McpError as error:
         if request is not None:
-            advise(error, request.options, getattr(request, "server", None))
+            advise(error, request.options, request.server)
         if not (as_json and _could_show(screen, {"error": error_as_json(error)})):
             text = error_text(error, stderr_was_shown="--quiet" not in words)
             screen.say_safely(shown_error(text, screen.error_style))
@@ -94,14 +94,14 @@ async def _perform(work: Answer | Awaitable[Answer], screen: Screen, *, as_json:
     return answer.exit_code
 
 
-async def _ask(request: Request, screen: Screen) -> Answer:
+async def _ask(request: Request, server: Server, screen: Screen) -> Answer:
     """Connect, do the work, show the answer at once, and close."""
-    client = client_for(request.server, request.options, screen)
+    client = client_for(server, request.options, screen)
     try:
         async with screen.status:
-            await _connect(client, request, screen)
+            await _connect(client, request.options, server, screen)
             request.options.is_connected = True
-            answer = await request.command.function(client, screen, request.options)
+            answer: Answer = await request.function(client, screen, request.options)
         _show(answer, screen, as_json=request.options.json)
     except asyncio.CancelledError:
         screen.say("cancelled")  # now, since closing may take seconds
@@ -132,12 +132,12 @@ def _show(answer: Answer, screen: Screen, *, as_json: bool) -> None:
 
 
 @contextmanager
-def _log_lines(screen: Screen, request: Request | LocalRequest) -> Iterator[None]:
+def _log_lines(screen: Screen, request: Request) -> Iterator[None]:
     """Show the library's log on stderr: warnings, or with ``--debug`` everything."""
     lines = LogLines(screen)
     debug = _is_debugging(request.options)
     if debug:
-        name = request.server.name if isinstance(request, Request) else "mcpclient"
+        name = request.server.name if request.server is not None else "mcpclient"
         name = name.replace("%", "%%")
         lines.setFormatter(logging.Formatter(f"[MCP:{name}] %(asctime)s %(name)s: %(message)s"))
     elif request.options.command == "listen":  # it shows log messages of the server by itself
@@ -238,12 +238,14 @@ def _plain(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-async def _connect(client: Client, request: Request, screen: Screen) -> None:
+async def _connect(
+    client: Client, options: argparse.Namespace, server: Server, screen: Screen
+) -> None:
     """Connect; when debugging, show the time that it took and the server's capabilities."""
-    if not _is_debugging(request.options):
+    if not _is_debugging(options):
         await client.connect()
         return
-    prefix = f"[MCP:{request.server.name}]"
+    prefix = f"[MCP:{server.name}]"
     loop = asyncio.get_running_loop()
     started = loop.time()
     screen.say(f"{prefix} connecting to {client.target}")

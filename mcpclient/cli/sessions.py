@@ -22,7 +22,7 @@ from ..net.clocks import seconds_since_epoch
 from ..sessions import sockets
 from ..sessions.forks import start_helper
 from ..sessions.front import is_session_name
-from ..sessions.host import Host, SessionTransport
+from ..sessions.open_session import OpenSession, SessionTransport
 from ..sessions.sockets import Place
 from .command import Answer, LocalCommand, Server, flag, seconds
 from .configured import doctored, load
@@ -75,7 +75,7 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
 
         def heard(line: str) -> None:
             log.write(line)
-            if not host.opened.done():
+            if not session.opened.done():
                 screen.say(line)
 
         def tell_helper(group: int) -> None:
@@ -86,18 +86,18 @@ def _open(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
         def make_client(wiring: Wiring) -> Client:
             return client_for(server, options, screen, stderr=heard, _wiring=wiring)
 
-        host = Host(name, make_client, token, options.idle)
-        serving = await host.serve(listener)
+        session = OpenSession(name, make_client, token, options.idle)
+        serving = await session.serve(listener)
         try:
-            async with host.client:
+            async with session.client:
                 if options.json:
-                    screen.show_json(_shown(host.state()))
+                    screen.show_json(_shown(session.state()))
                 else:
                     screen.show(f"@{name}")
                 sockets.detach(log.file.fileno())  # from the terminal: stderr goes to the log
-                tell_helper(host.process_id or 0)
-                host.opened.set_result(None)
-                reason = await host.over
+                tell_helper(session.process_id or 0)
+                session.opened.set_result(None)
+                reason = await session.over
             log.write(f"mcpclient: the session ended: {reason or 'it was closed, or idle'}")
         finally:
             serving.close()

@@ -18,7 +18,6 @@ from ..entries.applications import (
     find_servers,
     kind_of,
     project_of,
-    value_at,
 )
 from ..entries.entry import EntryError
 from ..errors import UsageError
@@ -27,6 +26,7 @@ from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Line
 from ..jsonrpc.codec import is_deep
 from ..net.files import read_file
 from ..net.paths import absolute_path, bundle_name, is_bundle
+from ..protocol.wire_object import value_at
 from .config import Problem, Severity
 from .scopes import Place
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping, ValuesView
 from dataclasses import dataclass
 from typing import Any
 
+from ..protocol.wire_object import value_at
+
 
 @dataclass(frozen=True)
 class Application:
@@ -201,13 +203,6 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
         ):
             return Found((), document, own)
     return None
-
-
-def value_at(document: Any, key: tuple[str, ...]) -> Any:
-    """Return the value that the keys lead to, None where there is none."""
-    for part in key:
-        document = document.get(part) if isinstance(document, Mapping) else None
-    return document
 
 
 def _holds_servers(value: Any) -> bool:

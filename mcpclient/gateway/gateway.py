@@ -133,7 +133,7 @@ class Gateway(HostService):
     async def _open_manager(self) -> None:
         self.tasks.start(self._watch())
         await self.manager.open()
-        self._take_servers()
+        self._use_servers()
         self.tasks.start(self._keep_up())
 
     async def _keep_up(self) -> None:
@@ -165,7 +165,7 @@ class Gateway(HostService):
             if problem.is_error and not problem.server:  # it may be half written
                 raise UsageError(str(problem))
         await self.manager.reload(config)
-        self._take_servers()
+        self._use_servers()
         self.changes.changed("tools", "prompts", "resources")
 
     def _upstream(self, name: str) -> ManagedUpstream:
@@ -173,7 +173,7 @@ class Gateway(HostService):
             self.upstreams[name] = ManagedUpstream(self, name)
         return self.upstreams[name]
 
-    def _take_servers(self) -> None:
+    def _use_servers(self) -> None:
         """Have an upstream for each server, in the order of the configuration; start them."""
         self.upstreams = {name: self._upstream(name) for name in self.manager.servers}
         for server in self.manager.servers.values():

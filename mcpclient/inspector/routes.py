@@ -10,6 +10,7 @@ from os import urandom
 from typing import Any, Callable, NamedTuple
 
 from ..errors import McpError, UsageError
+from ..jsonrpc.codec import parse_json
 from ..net.local_http import LocalRequest, LocalResponse
 from ..version import __version__
 from .board import PageRequest, with_limited_depth
@@ -314,10 +315,7 @@ def _given(request: LocalRequest) -> _Given:
     """Return the body of a POST, or the query of a GET and its id of the last event."""
     if request.method == "GET":
         return {**request.query, "last-event-id": request.headers.get("last-event-id", "0")}
-    try:
-        value = json.loads(request.body)
-    except (ValueError, RecursionError):
-        value = None
+    value = parse_json(request.body)
     if not isinstance(value, dict):
         raise UsageError("the body of a request must be a JSON object")
     return value

@@ -44,6 +44,14 @@ def _estimated(text: str) -> int:
     return text.count("{") * _OBJECT + text.count("[") * _ARRAY + text.count(",") * _VALUE
 
 
+def parse_json(text: str | bytes | bytearray, otherwise: Any = None) -> Any:
+    """Return the value of JSON; ``otherwise`` if it is none, or nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def is_deep(value: Any, most: int) -> bool:
     """Whether objects and arrays are nested more than ``most`` deep; never recurses."""
     level = [value]

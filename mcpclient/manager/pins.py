@@ -23,6 +23,7 @@ from ..errors import UsageError, safe_str
 from ..framing.escaping import escape, escape_in_json, escape_line
 from ..framing.logs import logger_for
 from ..framing.visible_texts import invisible_in
+from ..jsonrpc.codec import parse_json
 from ..net.files import change_file, read_file
 from ..net.user_folders import state_folder
 from ..protocol.types import Tool
@@ -406,10 +407,7 @@ def _memory_of(entries: Mapping[str, Remembered]) -> bytes:
 
 
 def _entries(content: bytes | None) -> dict[str, Remembered]:
-    try:
-        stored = json.loads(content or b"{}")
-    except (ValueError, RecursionError):
-        return {}
+    stored = parse_json(content or b"{}")
     servers = stored.get("servers") if isinstance(stored, dict) else None
     if not isinstance(servers, dict) or stored.get("version") != _VERSION:
         return {}

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
+from ..jsonrpc.codec import parse_json
 from .files import lock_descriptor, make_private, make_private_folder, real_path, release_descriptor
 from .regular_files import open_regular
 
@@ -57,10 +58,7 @@ class Line(NamedTuple):
     @property
     def record(self) -> dict[str, Any]:
         """Its content; empty for a line that is not a JSON object."""
-        try:
-            value = json.loads(self.written)
-        except (ValueError, RecursionError):
-            return {}
+        value = parse_json(self.written)
         return value if isinstance(value, dict) else {}
 
     @property

@@ -102,7 +102,7 @@ def read_calls(transcripts: Sequence[Transcript]) -> Conversation:
     for transcript in transcripts:
         reader = _Reader(conversation, transcript)
         for record in transcript.records:
-            reader.take(record)
+            reader.read(record)
         reader.finish()
     return conversation
 
@@ -130,12 +130,12 @@ class _Reader:
         self._channels: dict[str, _HttpChannel] = {}
         self._positions: dict[str, _HttpChannel] = {}  # by event id
 
-    def take(self, record: Record) -> None:
+    def read(self, record: Record) -> None:
         self._time = record["time"]
         if record["channel"].startswith("http-"):
-            self._take_http(record)
+            self._read_http(record)
         elif record["channel"] != "stderr":
-            self._take_plain(record)
+            self._read_plain(record)
 
     def finish(self) -> None:
         for request_id, error in self._losses.items():
@@ -144,9 +144,9 @@ class _Reader:
 
     # Transports of one channel
 
-    def _take_plain(self, record: Record) -> None:
+    def _read_plain(self, record: Record) -> None:
         if record["direction"] == "note":
-            self._take_note(record)
+            self._read_note(record)
         elif "http" in record or record.get("frame", "binary") != "binary":
             return  # the opening of a WebSocket, or what keeps and ends it
         elif record["direction"] == "sent":
@@ -155,9 +155,9 @@ class _Reader:
         elif "end" in record:
             self._lose_all(_NO_ANSWER)
         else:
-            self._take_payload(bytes_of_payload(record), [])
+            self._read_payload(bytes_of_payload(record), [])
 
-    def _take_note(self, record: Record) -> None:
+    def _read_note(self, record: Record) -> None:
         error = record.get("error")
         if "abandoned" in record:
             self._pending.pop(_id_of(record, "abandoned"), None)
@@ -178,7 +178,7 @@ class _Reader:
 
     # HTTP
 
-    def _take_http(self, record: Record) -> None:
+    def _read_http(self, record: Record) -> None:
         if record["direction"] == "sent":
             if "http" in record:
                 self._channels[record["channel"]] = self._http_request(record)
@@ -188,11 +188,11 @@ class _Reader:
             return
         head = record.get("http")
         if head is not None:
-            self._take_head(head, record, channel)
+            self._read_head(head, record, channel)
         elif channel.is_stream:
-            self._take_events(bytes_of_event(record), channel)
+            self._read_events(bytes_of_event(record), channel)
         if "end" in record:
-            self._take_end(record, channel)
+            self._read_end(record, channel)
 
     def _http_request(self, record: Record) -> _HttpChannel:
         headers = _headers_of(record["http"])
@@ -203,7 +203,7 @@ class _Reader:
             calls = continued.calls
         return _HttpChannel(record["http"]["method"], calls, "mcp-session-id" in headers)
 
-    def _take_head(self, head: Mapping[str, Any], record: Record, channel: _HttpChannel) -> None:
+    def _read_head(self, head: Mapping[str, Any], record: Record, channel: _HttpChannel) -> None:
         headers, status = _headers_of(head), head["status"]
         content_type = headers.get("content-type", "").lower()
         channel.is_stream = status == 200 and content_type.startswith("text/event-stream")
@@ -220,16 +220,16 @@ class _Reader:
                 refused = Refused(status, headers, body, channel.in_session)
                 self._end(_id_of(call.request), refused)
         elif body and status != 202 and not self._is_legacy_sse:  # else it is a mere receipt
-            self._take_payload(body, channel.calls)
+            self._read_payload(body, channel.calls)
 
-    def _take_events(self, data: bytes, channel: _HttpChannel) -> None:
+    def _read_events(self, data: bytes, channel: _HttpChannel) -> None:
         for event in channel.decoder.feed(data):
             if isinstance(event, ServerSentEvent) and event.event == "message" and event.data:
-                self._take_payload(event.data.encode("utf-8", "surrogatepass"), channel.calls)
+                self._read_payload(event.data.encode("utf-8", "surrogatepass"), channel.calls)
         if channel.decoder.last_event_id:
             self._positions[channel.decoder.last_event_id] = channel
 
-    def _take_end(self, record: Record, channel: _HttpChannel) -> None:
+    def _read_end(self, record: Record, channel: _HttpChannel) -> None:
         error = record.get("error") or _NO_ANSWER
         if self._is_legacy_sse and channel.method == "GET":
             self._lose_all(error)
@@ -264,7 +264,7 @@ class _Reader:
         self._losses.pop(request_id, None)
         return call
 
-    def _take_payload(self, payload: bytes, owners: list[Call]) -> None:
+    def _read_payload(self, payload: bytes, owners: list[Call]) -> None:
         try:
             value = decode(payload)
         except MalformedMessage as error:

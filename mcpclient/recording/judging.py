@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..jsonrpc.codec import parse_json
 from ..protocol.faults import Fault, fault
 from ..protocol.faults.judge import Asked, Judge, envelope_fault
 from .transcript import Record
@@ -34,11 +35,8 @@ def message_of(record: Record) -> Any:
     event = record.get("event")
     data = event.get("data") if isinstance(event, dict) else record.get("text")
     if isinstance(data, str) and data[:1] in ("{", "[") and record.get("channel") != "stderr":
-        try:  # JSON that is not written compactly stands there as it came
-            data = json.loads(data)
-        except (ValueError, RecursionError):
-            return None
-        if "http" in record and not (isinstance(data, list) or "jsonrpc" in data):
+        data = parse_json(data)  # JSON that is not written compactly stands there as it came
+        if "http" in record and isinstance(data, dict) and "jsonrpc" not in data:
             return None  # of a login, say
     return data if isinstance(data, (dict, list)) else None
 

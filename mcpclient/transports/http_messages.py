@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import json
 import re
 from collections.abc import Awaitable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
@@ -13,6 +12,7 @@ from ..errors import HttpError, McpError, PeerError, SessionExpired, UsageError,
 from ..framing.headers import merged
 from ..framing.http1 import ResponseHead
 from ..framing.uri import Url, http_url
+from ..jsonrpc.codec import parse_json
 from ..jsonrpc.messages import ErrorCode, RequestId, is_answer, peer_error
 from ..net.exchange import ERROR_BODY_LIMIT, Authorizer, RequestAuthorization, http_error
 from ..net.futures import cancel_all
@@ -204,7 +204,7 @@ class Refusal:
         error = http_error(self.head, body, url, SessionExpired if is_expired else HttpError)
         if status in (401, 403) or is_expired:
             return error
-        refusal = refusal_of(request_id, _json_or_none(body))
+        refusal = refusal_of(request_id, parse_json(body))
         if refusal is None:
             return error
         refusal.__cause__ = error
@@ -217,7 +217,7 @@ def speaks_of_the_session(body: bytes) -> bool:
     Source: what servers answer after a restart, the reference server among them. The specification
     has them answer 404 then, and 400 only where a request names no session.
     """
-    message = _json_or_none(body)
+    message = parse_json(body)
     error = message.get("error") if isinstance(message, dict) else None
     if isinstance(error, dict):
         text = safe_str(error.get("message", ""))
@@ -233,13 +233,6 @@ def refusal_of(request_id: RequestId | None, message: Any) -> PeerError | None:
     answers = request_id is not None and is_answer(message, request_id)
     is_modern = message.get("id") is None and error.code in _MODERN_CODES
     return error if answers or is_modern else None
-
-
-def _json_or_none(body: bytes) -> Any:
-    try:
-        return json.loads(body)
-    except (ValueError, RecursionError):
-        return None
 
 
 Credentials = Union[Mapping[str, str], Authorizer]

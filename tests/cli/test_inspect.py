@@ -14,7 +14,6 @@ import pytest
 from mcpclient import UsageError
 from mcpclient.cli import connecting
 from mcpclient.cli import inspect as module
-from mcpclient.cli.command import LocalRequest
 from mcpclient.cli.parsing import understand
 from mcpclient.cli.screen import Screen
 from mcpclient.inspector.inspector import Inspector, inspect
@@ -28,7 +27,7 @@ RECORDING = str(next((TOP / "conformance" / "transcripts").rglob("*.jsonl")))
 def work(words: list[str], screen: Screen) -> Any:
     """Return the command's work, which `asyncio` has to do."""
     request = understand(["inspect", *words])
-    assert isinstance(request, LocalRequest)
+    assert request.server is None
     return request.function(screen, request.options)
 
 

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import UsageError
 from ...framing.escaping import escape_line
+from ...jsonrpc.codec import parse_json
 from ...protocol.json_schema import alternatives
 from ...protocol.schema_properties import needed_of, properties_of, types_of
 from ...protocol.wire_object import WireObject
@@ -75,7 +76,7 @@ def split_words(text: str, *, unfinished: bool = False) -> list[Word]:
     while position < len(text) and text[position] != "#":
         start, content = position, ""
         while position < len(text) and text[position] not in _SPACES:
-            piece, position = _take_piece(text, start, position, unfinished)
+            piece, position = _read_piece(text, start, position, unfinished)
             content += piece
         words.append(Word(content, text[start:position], start))
         position = _skip_spaces(text, position)
@@ -88,21 +89,21 @@ def _skip_spaces(text: str, position: int) -> int:
     return position
 
 
-def _take_piece(text: str, start: int, position: int, unfinished: bool) -> tuple[str, int]:
+def _read_piece(text: str, start: int, position: int, unfinished: bool) -> tuple[str, int]:
     character = text[position]
     if character in "[{" or (character == '"' and text.endswith(":=", start, position)):
         with suppress(ValueError, RecursionError):  # it is not JSON
             end = _DECODER.raw_decode(text, position)[1]
             return text[position:end], end
     if character in "\"'":
-        return _take_quoted(text, position, unfinished)
+        return _read_quoted(text, position, unfinished)
     if character == "\\":
         return text[position + 1 : position + 2], min(position + 2, len(text))
     plain = _PLAIN.match(text, position)
     return (plain[0], plain.end()) if plain else (character, position + 1)
 
 
-def _take_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
+def _read_quoted(text: str, position: int, unfinished: bool) -> tuple[str, int]:
     quote, content, index = text[position], [], position + 1
     while index < len(text) and text[index] != quote:
         if quote == '"' and text[index] == "\\" and text[index + 1 : index + 2] in ('"', "\\"):
@@ -261,10 +262,7 @@ def _value(word: Word, result: Any) -> Any:
         return word.text
     if is_path(word.text):
         return plain(follow_path(result, parse_path(word.text)))
-    try:
-        return json.loads(word.text)
-    except (ValueError, RecursionError):
-        return word.text
+    return parse_json(word.text, word.text)
 
 
 def plain(value: Any) -> Any:

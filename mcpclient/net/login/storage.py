@@ -29,6 +29,7 @@ from ...auth.effects import CredentialStore, StoredItem
 from ...auth.grants import store_name
 from ...errors import AuthError, UsageError
 from ...framing.logs import logger_for
+from ...jsonrpc.codec import parse_json
 from ..clocks import seconds_since_epoch, steady_seconds
 from ..files import LockFolder, real_path, replace_content, replace_file
 from ..process import programs
@@ -182,10 +183,7 @@ class FileStore:
         except OSError as error:
             reason = error.strerror or error
             raise AuthError(f"the credentials in {self.path} cannot be read: {reason}") from None
-        try:
-            records = json.loads(content) if len(content) <= _MAX_FILE_SIZE else None
-        except (ValueError, RecursionError):
-            records = None
+        records = parse_json(content) if len(content) <= _MAX_FILE_SIZE else None
         return records if isinstance(records, dict) else None
 
     def _check(self, descriptor: int) -> None:
@@ -304,11 +302,7 @@ class KeychainStore:
         self._locks = LockFolder(credentials_path(os.environ).parent / "locks")
 
     async def load(self, key: str) -> StoredItem | None:
-        text = await self._tool.read(key)
-        try:
-            record = json.loads(text or "null")
-        except (ValueError, RecursionError):
-            return None
+        record = parse_json(await self._tool.read(key) or "null")
         return record if isinstance(record, dict) else None
 
     async def save(self, key: str, record: StoredItem | None) -> None:

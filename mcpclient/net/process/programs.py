@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import json
 import os
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from contextlib import suppress
 
 from ...errors import ConnectFailed, McpError, UsageError
 from ...framing.headers import merged
+from ...jsonrpc.codec import parse_json
 from ..futures import call_in_thread
 from .launch import launch
 from .stopping import ProcessGroup, close_pipes, process_group
@@ -196,10 +196,7 @@ class HeadersFrom:
             raise self._failed(f"printed more than {_MAX_OUTPUT} bytes")
         if code != 0:
             raise self._failed(f"exited with code {code}")
-        try:
-            found = json.loads(output)
-        except (ValueError, RecursionError):
-            found = None
+        found = parse_json(output)
         if not isinstance(found, dict) or not all(isinstance(text, str) for text in found.values()):
             raise self._failed("did not print a JSON object of strings")
         self._valid_until = asyncio.get_running_loop().time() + self.expires

@@ -265,11 +265,11 @@ def test_the_fields_beside_a_bundle(opened: Any) -> None:
         open_entry({"bundle": 3}, "", "")
 
 
-def test_a_bundle_that_was_replaced_is_another_one(opened: Any) -> None:
+def test_a_bundle_that_was_replaced_has_changed(opened: Any) -> None:
     """F-MANY-18: an entry holds the digest of the bundle that the user looked at."""
     digest = opened().raw["sha256"]
     assert opened(None, sha256=digest).raw["sha256"] == digest
-    with pytest.raises(EntryError, match="another one now, of SHA-256") as caught:
+    with pytest.raises(EntryError, match="has changed: its SHA-256 is") as caught:
         opened(manifest(version="2.0.0"), sha256=digest)
     assert caught.value.path == ("sha256",)
     assert "mcpclient add --replace" in caught.value.hint

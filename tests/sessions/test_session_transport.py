@@ -22,7 +22,7 @@ from mcpclient import (
 )
 from mcpclient.errors import ConnectFailed, ConnectKind, McpError
 from mcpclient.jsonrpc.codec import decode, encode
-from mcpclient.sessions.host import SessionTransport, packed, unpacked
+from mcpclient.sessions.open_session import SessionTransport, packed, unpacked
 from mcpclient.sessions.sockets import Place, listen
 
 pytestmark = pytest.mark.needs_posix

@@ -54,7 +54,7 @@ _NOT_FOR_ALL = ("notifications/progress", "notifications/cancelled")
 _ANSWERED: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 
 
-class Host(Observer):
+class OpenSession(Observer):
     """A session. ``idle``: seconds without a caller until it ends by itself; 0: never.
 
     ``over`` is the reason why it has ended, once it has: an error, or None.
@@ -158,21 +158,21 @@ class Host(Observer):
 class Caller(Peer, asyncio.Protocol):
     """The connection of one command. ``joined``: it has sent the session's token."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, session: OpenSession) -> None:
         self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
         super().__init__(asyncio.get_running_loop().create_future, self._tasks.start)
         self.latest: int = 0
         self.joined: bool = False
-        self._host = host
+        self._session = session
         self._framer = LineFramer()
         self._subscribed: set[str] = set()
-        self._connection = connection_of(host.client)
+        self._connection = connection_of(session.client)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Accept only the user who owns the session."""
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._host.callers.append(self)
+        self._session.callers.append(self)
         if not is_own_peer(transport.get_extra_info("socket")):
             transport.abort()
 
@@ -180,10 +180,10 @@ class Caller(Peer, asyncio.Protocol):
         """Cancel whatever the caller still waits for."""
         self.cancel_all("the user has left")
         self.end_questions(PeerError(ErrorCode.INTERNAL_ERROR, "the user has left"))
-        self._host.callers.remove(self)
+        self._session.callers.remove(self)
         for uri in list(self._subscribed):
             self._tasks.start(self._unsubscribe(uri))
-        self._host.watch_idleness()
+        self._session.watch_idleness()
 
     def data_received(self, data: bytes) -> None:
         """Handle the messages that the next bytes complete."""
@@ -216,23 +216,23 @@ class Caller(Peer, asyncio.Protocol):
 
     def _greet(self, message: Message, params: Mapping[str, Any]) -> None:
         """Answer the first message: `mcpclient/state`, ``/close`` or ``/join``."""
-        if not compare_digest(self._host.token, params["token"]):
+        if not compare_digest(self._session.token, params["token"]):
             raise ValueError("invalid token")
         method = message["method"]
         if method == "mcpclient/join":
             self.joined = True
-            self._host.watch_idleness()
+            self._session.watch_idleness()
             self._tasks.start(self._welcome(message["id"]))
             return
-        self.send(messages.response(message["id"], self._host.state()))
+        self.send(messages.response(message["id"], self._session.state()))
         if method == "mcpclient/close":
-            self._host.end()
+            self._session.end()
 
     async def _welcome(self, request_id: RequestId) -> None:
-        await asyncio.shield(self._host.opened)
+        await asyncio.shield(self._session.opened)
         with suppress(McpError):  # the call itself will fail with it
             await self._connection.restore()
-        self.send(messages.response(request_id, self._host.state()))
+        self.send(messages.response(request_id, self._session.state()))
 
     def fail(self, request_id: RequestId, method: str, error: BaseException) -> None:
         """Send the response for an error, of which the caller reports all."""
@@ -251,7 +251,7 @@ class Caller(Peer, asyncio.Protocol):
         self, request_id: RequestId, method: str, params: Mapping[str, Any] | None
     ) -> Mapping[str, Any]:
         """Return the server's result of a request."""
-        self.latest = next(self._host.calls)
+        self.latest = next(self._session.calls)
         params = params or {}
         meta = params.get("_meta") or {}
         token = meta.get("progressToken")
@@ -264,7 +264,7 @@ class Caller(Peer, asyncio.Protocol):
 
         def sent(own_id: RequestId) -> None:
             own_ids.append(own_id)
-            self._host.subscriptions[own_id] = self, request_id
+            self._session.subscriptions[own_id] = self, request_id
 
         limits = RequestOptions(
             None,
@@ -278,15 +278,15 @@ class Caller(Peer, asyncio.Protocol):
             return await self._unsubscribe(str(params.get("uri")))
         await self._connection.restore()
         try:
-            result = await self._host.client._forward(method, params, limits)
+            result = await self._session.client._forward(method, params, limits)
         finally:
             for own_id in own_ids:
-                self._host.subscriptions.pop(own_id, None)
+                self._session.subscriptions.pop(own_id, None)
         if method == "tools/list":  # what the tools demand of their calls
-            host, listed = self._host, result.get("tools") or ()
+            session, listed = self._session, result.get("tools") or ()
             tools = [each for each in listed if isinstance(each, dict)]
-            host.tools = [*(host.tools if "cursor" in params else ()), *tools]
-            host.client._learn_tools(host.tools)
+            session.tools = [*(session.tools if "cursor" in params else ()), *tools]
+            session.client._learn_tools(session.tools)
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
         return result
@@ -294,7 +294,7 @@ class Caller(Peer, asyncio.Protocol):
     async def _unsubscribe(self, uri: str) -> dict[str, Any]:
         """Unsubscribe from a resource that no other caller has subscribed to."""
         self._subscribed.discard(uri)
-        if any(uri in caller._subscribed for caller in self._host.callers):
+        if any(uri in caller._subscribed for caller in self._session.callers):
             return {}
         params, limits = {"uri": uri}, RequestOptions()
         return await self._connection.session.request("resources/unsubscribe", params, limits)

@@ -16,8 +16,8 @@ import pytest
 from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
 from mcpclient.client.connection.options import Wiring
 from mcpclient.client.requests import connection_of
-from mcpclient.sessions import host as hosts
-from mcpclient.sessions.host import Host, SessionTransport
+from mcpclient.sessions import open_session
+from mcpclient.sessions.open_session import OpenSession, SessionTransport
 from mcpclient.sessions.sockets import Place, ask, listen
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from mcpclient.version import __version__
@@ -72,7 +72,7 @@ class Server(McpServer):
 
 
 @asynccontextmanager
-async def session(server: Server, **options: Any) -> AsyncIterator[Host]:
+async def session(server: Server, **options: Any) -> AsyncIterator[OpenSession]:
     """An open session called ``it``."""
     place = Place.of("it", os.environ)
     listener, token = listen(place)
@@ -81,16 +81,16 @@ async def session(server: Server, **options: Any) -> AsyncIterator[Host]:
         given: dict[str, Any] = {"_wiring": wiring}
         return Client(InProcessTransport(server.serve), **given)
 
-    host = Host("it", make_client, token, options.pop("idle", 0.0))
-    serving = await host.serve(listener)
+    kept = OpenSession("it", make_client, token, options.pop("idle", 0.0))
+    serving = await kept.serve(listener)
     try:
-        async with host.client:
-            host.opened.set_result(None)
-            yield host
-            host.end()
+        async with kept.client:
+            kept.opened.set_result(None)
+            yield kept
+            kept.end()
     finally:
         serving.close()
-        for caller in host.callers:
+        for caller in kept.callers:
             caller.transport.abort()
         await asyncio.sleep(0)  # now the sockets are closed
 
@@ -103,11 +103,11 @@ def joined(**options: Any) -> Client:
 async def test_a_caller_talks_to_the_server(era: str) -> None:
     """F-SHOW-12: in the era and with the words of the session, without another handshake."""
     server = Server(era)
-    async with session(server) as host:
+    async with session(server) as kept:
         before = len(server.received)
         async with joined() as client:
             assert len(server.received) == before
-            assert client.protocol_version == host.client.protocol_version
+            assert client.protocol_version == kept.client.protocol_version
             assert client.server_info.name == "test-server"
             assert client.transport_name == "in-process"
             assert [tool.name for tool in await client.list_tools()] == ["echo"]
@@ -122,7 +122,7 @@ async def test_a_caller_talks_to_the_server(era: str) -> None:
             with pytest.raises(PeerError, match="Unknown tool"):
                 await client.call_tool("nope")
             await client.ping()
-        assert host.client.is_connected
+        assert kept.client.is_connected
 
 
 async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
@@ -159,12 +159,12 @@ async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
 
 async def test_a_caller_who_leaves_cancels() -> None:
     """F-SHOW-12: the call, the question to the user, and what was subscribed to."""
-    async with session(server := Server("handshake")) as host:
+    async with session(server := Server("handshake")) as kept:
         client = await joined()
         async with client.listen(uris=["x:1"]):
             calling = asyncio.ensure_future(client.call_tool("never"))
             await server.came("tools/call")
-            host.callers[0].transport.abort()
+            kept.callers[0].transport.abort()
             with pytest.raises(ConnectionLost):
                 await calling
         await server.came("notifications/cancelled")
@@ -174,7 +174,7 @@ async def test_a_caller_who_leaves_cancels() -> None:
 
 async def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
     """F-SHOW-12: the user is asked no longer than the server waits, and the other way round."""
-    async with session(server := Server("handshake")) as host:
+    async with session(server := Server("handshake")) as kept:
         news: asyncio.Queue[str] = asyncio.Queue()
 
         async def answer(request: Any) -> None:
@@ -198,7 +198,7 @@ async def test_a_question_ends_with_its_caller_or_with_the_server() -> None:
         message = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": told}
         server.end.send(message)
         assert await news.get() == "withdrew one"
-        (caller,) = host.callers
+        (caller,) = kept.callers
         assert len(caller._asked) == 1
         caller.transport.abort()
         await server.came("two")
@@ -222,8 +222,8 @@ async def test_a_resource_stays_subscribed_for_the_others() -> None:
 
 async def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: of a remote server, whose callers notice nothing."""
-    async with session(server := Server("handshake")) as host, joined() as client:
-        upstream = connection_of(host.client).session
+    async with session(server := Server("handshake")) as kept, joined() as client:
+        upstream = connection_of(kept.client).session
         answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
 
         async def once(sent: Any) -> dict[str, Any]:
@@ -267,22 +267,22 @@ async def test_notifications_reach_all_callers() -> None:
 async def test_an_idle_session_ends() -> None:
     """F-SHOW-12: after half an hour without a caller, and not while there is one."""
     loop = asyncio.get_running_loop()
-    async with session(Server("handshake"), idle=1800.0) as host:
+    async with session(Server("handshake"), idle=1800.0) as kept:
         await asyncio.sleep(1700)
         async with joined():
             await asyncio.sleep(5000)
-            assert not host.over.done()
+            assert not kept.over.done()
         left = loop.time()
-        assert await host.over is None
+        assert await kept.over is None
         assert loop.time() - left == pytest.approx(1800, abs=1)
 
 
 async def test_the_end_of_a_session_tells_why() -> None:
     """F-SHOW-12: to all calls in flight."""
-    async with session(server := Server("handshake")) as host, joined() as client:
+    async with session(server := Server("handshake")) as kept, joined() as client:
         calling = asyncio.ensure_future(client.call_tool("never"))
         await server.came("tools/call")
-        host.end(ConnectionLost("it fell over"))
+        kept.end(ConnectionLost("it fell over"))
         with pytest.raises(ConnectionLost, match="it fell over"):
             await calling
 
@@ -291,14 +291,14 @@ def test_a_session_is_asked_and_closed() -> None:
     """F-SHOW-12: by any version, without joining."""
 
     async def scenario() -> None:
-        async with session(Server("handshake")) as host:
+        async with session(Server("handshake")) as kept:
             place = Place.of("it", os.environ)
             state = await asyncio.to_thread(ask, place, "mcpclient/state")
             assert state is not None
             assert (state["name"], state["callers"]) == ("it", 0)
             closing = asyncio.ensure_future(asyncio.to_thread(ask, place, "mcpclient/close"))
-            assert await host.over is None
-            for caller in host.callers:
+            assert await kept.over is None
+            for caller in kept.callers:
                 caller.transport.abort()
             await closing
 
@@ -316,37 +316,37 @@ def greeting(token: str) -> bytes:
 )
 async def test_a_stranger_is_dropped(sent: bytes) -> None:
     """F-SHOW-12: what is not a greeting with the right token ends the connection."""
-    async with session(Server("handshake")) as host:
-        host.token = "secret"
+    async with session(Server("handshake")) as kept:
+        kept.token = "secret"
         reader, writer = await asyncio.open_unix_connection(Place.of("it", os.environ).link)
         writer.write(sent)
         with suppress(ConnectionError):
             assert await reader.read() == b""
         writer.close()
-        assert not any(caller.joined for caller in host.callers)
+        assert not any(caller.joined for caller in kept.callers)
 
 
 async def test_another_user_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: before a word is read."""
     async with session(Server("handshake")):
-        monkeypatch.setattr(hosts, "is_own_peer", lambda connection: False)
+        monkeypatch.setattr(open_session, "is_own_peer", lambda connection: False)
         with pytest.raises(UsageError, match="no session @it"):
             await joined()
 
 
 async def test_a_remote_server_is_reached_anew() -> None:
     """F-SHOW-12: only a process takes its state with it when it ends."""
-    async with session(server := Server("handshake")) as host, joined() as client:
+    async with session(server := Server("handshake")) as kept, joined() as client:
         assert server.end is not None
-        transport = connection_of(host.client).session.transport
+        transport = connection_of(kept.client).session.transport
         transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
-        assert not host.over.done()
+        assert not kept.over.done()
         assert (await client.call_tool("echo", {"text": "again"})).text == "again"
 
 
 async def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-12: and costs no memory."""
-    monkeypatch.setattr(hosts, "_MAX_UNREAD", -1)
+    monkeypatch.setattr(open_session, "_MAX_UNREAD", -1)
     async with session(Server("handshake")):
         with pytest.raises(UsageError, match="no session"):
             await joined()
