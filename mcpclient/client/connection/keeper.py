@@ -160,7 +160,7 @@ class Keeper(_Uses, abc.ABC):
                 timeout = CallTimeout(request, seconds or 0.0, waiting_for="its connection")
                 timeout.target = self.name
                 raise timeout from self.error
-            # Woken, this runs a turn later, when the connection may be lost again: so it looks anew.
+            # Woken, this runs a turn later, and the connection may be lost again: so it looks anew.
             await self._change.wait(left)
 
     async def call(
