@@ -104,9 +104,9 @@ def http_error(
     """
     error = kind(head.status, head.headers, body, url.shown)
     if head.request and (body or error.authenticate):
-        from ..recording.redaction import Redactor
+        from ..recording.fields import FieldRedactor
 
-        redactor = Redactor()
+        redactor = FieldRedactor()
         line, *lines = head.request.decode("latin-1").split("\r\n")
         fields = (each.partition(": ") for each in lines)
         redactor.url(line.split(" ")[1])

@@ -28,9 +28,15 @@ PARTS: dict[str, Part] = {
         "servers at http and https URLs, proxies, tcp:// and unix:// sockets",
         (
             *("client.connection.url_routes", "transports.legacy_sse", "transports.line_socket"),
-            *("net.proxies", "net.process.programs", "net.tls", "net.http_dates"),
+            *(
+                "net.proxies",
+                "net.process.programs",
+                "net.tls",
+                "net.http_dates",
+                "net.regular_files",
+            ),
             *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
-            *("protocol.header_parameters", "recording.redaction"),
+            *("protocol.header_parameters", "recording.fields"),
         ),
     ),
     "websocket": Part(
@@ -86,7 +92,10 @@ PARTS: dict[str, Part] = {
     "models": Part("tools for language models", ("adapters.", "formats.pick")),
     "recording": Part(
         "traces, recordings and replay",
-        (*("transports.replaying", "recording.conversation", "recording.transcript", "net.files"),),
+        (
+            *("transports.replaying", "recording.conversation", "recording.transcript"),
+            *("recording.redaction", "net.files"),
+        ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
     "testing": Part("cassettes, a pytest fixture, a demo server", ("testing.",)),
