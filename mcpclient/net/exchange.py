@@ -185,7 +185,9 @@ class Exchange:
         self._begin(request, http_url(request.url), fresh=fresh)
 
     def _with(self, headers: Mapping[str, str]) -> HttpRequest:
-        return self._request._replace(headers=merged(self._headers, headers.items()))
+        method, url, _, body, repeatable = self._request  # `_replace` takes four times as long
+        fields = merged(self._headers, headers.items())
+        return HttpRequest(method, url, fields, body, repeatable)
 
     async def _send_with(
         self, headers: Mapping[str, str] | Awaitable[Mapping[str, str]], *, fresh: bool
