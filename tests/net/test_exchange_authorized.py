@@ -164,6 +164,21 @@ def test_an_authorizer_that_is_cancelled_by_itself_fails_the_request(script: Scr
     assert not sink.heads
 
 
+async def test_a_refusal_after_a_redirect_is_answered_where_it_came_from() -> None:
+    """F-AUTH-7, F-HTTP-8: a proof names the URL that it is for, which is the last one."""
+    script = Script([{} for _ in range(3)], [True])
+    there = in_turn(REFUSED, answer_with(200))
+    moved = answer_with(307, {"Location": "/there"})
+    async with HttpServer({"/mcp": moved, "/there": there}) as server:
+        client, sink = HttpClient(Dialer()), Sink()
+        sending = start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
+        assert await asyncio.wait_for(sink.over, 10) is None
+        assert sink.heads == [200]
+        assert sending.url.path == "/there"
+        assert [each.target for each in server.requests] == ["/mcp", "/there", "/there"]
+        await client.close()
+
+
 def test_a_refusal_cut_short_is_still_one() -> None:
     """F-AUTH-5: its head tells everything."""
 
