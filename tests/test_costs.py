@@ -283,27 +283,8 @@ def test_the_work_is_linear(task: Task, counter: WorkCounter) -> None:
     assert 1.5 < times < MOST, f"{times:.1f} times the work for four times the size"
 
 
-PARTITIONED = """pieces = []
-        while b"\\n" in data:
-            line, _, data = data.partition(b"\\n")
-            pieces.append(line)
-        pieces.append(data)"""
-
 # Faults that no result shows: module, what stands there, what would be quadratic, and a task.
 QUADRATIC = [
-    (
-        "framing.ndjson",
-        "self._held += piece\n            return",
-        "self._held = self._held + piece\n            return",
-        a_long_line,
-    ),
-    ("framing.ndjson", 'pieces = data.split(b"\\n")', PARTITIONED, many_lines),
-    (
-        "framing.ndjson",
-        "self._held += piece\n            return",
-        "self._held = self._held + piece\n            return",
-        an_event_in_pieces,
-    ),
     (
         "framing.sse",
         "self._data += value",
@@ -311,13 +292,6 @@ QUADRATIC = [
         an_event_of_many_lines,
     ),
     ("framing.http1", "begin + held - 2", "begin", a_head_in_pieces),
-    (
-        "jsonrpc.correlator",
-        "        if type(request_id) is int:\n            return self._pending",
-        "        if type(request_id) is int:\n            return dict(self._pending)",
-        requests_in_flight,
-    ),
-    ("jsonrpc.codec", "pending.pop()", "pending.pop(0)", a_nested_message),
     ("manager.naming", "_MOST_NUMBERED = 9", "_MOST_NUMBERED = 1_000", names_that_are_alike),
 ]
 

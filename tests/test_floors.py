@@ -518,38 +518,3 @@ def test_a_cycle_through_a_function_is_seen() -> None:
 def test_a_class_for_annotations_makes_no_cycle() -> None:
     typed = "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .a import A\n"
     assert not violations({"client.a": "from . import b\n\nA = int", "client.b": typed})
-
-
-def test_a_cycle_through_a_package_is_seen() -> None:
-    found = violations({"client": "from .a import A", "client.a": "from . import LIMIT"})
-    assert len(found) == 1
-    assert "import cycle" in found[0]
-
-
-SOUND = {
-    "a lower floor": ("client.client", "from ..framing.sse import Decoder"),
-    "its own folder": ("framing.reader", "from .sse import Decoder"),
-    "its own package": ("framing", "from .sse import Decoder"),
-    "the version": ("client.client", "from ..version import __version__"),
-    "a module that is needed now and then": (
-        "client.client",
-        "def f():\n    from ..framing.sse import Decoder",
-    ),
-    "a newer typing": (
-        "typing_compat",
-        "if TYPE_CHECKING:\n    from typing_extensions import Unpack",
-    ),
-    "types only": ("client.client", "if typing.TYPE_CHECKING:\n    import ssl"),
-    "sockets in net": ("net", "import socket, ssl, subprocess"),
-    "a lower room": ("client.client", "from .connection.session import Session"),
-    "the clock in net": ("net", "import time"),
-    "a method's name in a text": ("net", "REASON = 'tools/call was refused'"),
-    "randomness": ("framing.sse", "from os import urandom"),
-    "the pure part of urllib": ("auth.flow", "from urllib.parse import urlsplit"),
-    "the root": ("", "import importlib\ndef __getattr__(name):\n    from . import errors"),
-}
-
-
-@pytest.mark.parametrize(("module", "source"), SOUND.values(), ids=SOUND)
-def test_a_sound_import_is_not_a_violation(module: str, source: str) -> None:
-    assert not violations({**SCENE, module: source})

@@ -185,40 +185,6 @@ def test_a_program_for_headers_is_made_with_the_values() -> None:
     assert set(map(str, users(package(), MAKER))) == {"entries.resolve.resolve"}
 
 
-def test_a_managed_server_is_opened_only_after_it_was_judged() -> None:
-    """F-SAFE-1: first connect, reconnect, switching on and a first call are one way."""
-    managed = "manager.managed_client"
-    makers = {
-        module
-        for module, source in sources().items()
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.Call) and named(node) == "ManagedClient"
-    }
-    assert makers == {"manager.server"}
-    (opening,) = functions(managed, "open")
-    (connecting,) = functions(managed, "connect", kind="ManagedClient")
-    assert "super" in names_in(opening)
-    assert "super" not in names_in(connecting)
-    assert callers_of("open", "client") == {"_open_client"}
-    assert callers_of("_open_client") == {"_connect"}
-    (connecting,) = functions("manager.server", "_connect")
-    (judging,) = (
-        node
-        for node in ast.walk(connecting)
-        if isinstance(node, ast.Await) and named(node.value) == "_judge"
-    )
-    (attempt,) = (node for node in ast.walk(connecting) if named(node) == "_open_client")
-    _, judged, refused, *rest = connecting.body
-    assert isinstance(judged, ast.Assign), "it is judged before anything else"
-    assert judged.value is judging and ast.unparse(judged.targets[0]) == "refusal"
-    assert isinstance(refused, ast.If), "and given up where it is refused"
-    assert ast.unparse(refused.test) == "refusal is not None"
-    assert isinstance(refused.body[-1], ast.Raise)
-    assert any(attempt in ast.walk(statement) for statement in rest)
-    (admitted,) = functions("manager.server", "_judge")
-    assert "admit" in names_in(admitted)
-
-
 def test_a_named_server_of_the_command_line_is_ready_before_it_is_handed_on() -> None:
     """F-SAFE-1: whoever returns the target of an entry has looked at its state."""
     found = list(handed_on(sources()))
@@ -293,17 +259,6 @@ def callers(module: str, function: str) -> set[str]:
     }
 
 
-def callers_of(method: str, owner: str = "self") -> set[str]:
-    """Return the functions of a manager's server that name a method of ``owner``."""
-    return {
-        function.name
-        for function in ast.walk(ast.parse(sources()["manager.server"]))
-        if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
-        for node in ast.walk(function)
-        if isinstance(node, ast.Attribute) and node.attr == method and named(node.value) == owner
-    }
-
-
 SCENE = {
     "": "",
     "net": "",
@@ -332,65 +287,3 @@ def test_a_way_past_the_gate_would_be_found() -> None:
     assert set(map(str, starting(graph))) == {"net.launch.launch"}
     assert set(map(str, meetings(graph))) == {"manager.fast.start"}
     assert list(handed_on({"cli.x": HANDED_ON})) == [("cli.x.start", False)]
-
-
-OPENED = """\
-    def opened(self):
-        from ..client.client import Client
-        return Client(self.target, **self.options)
-
-    def fingerprint("""
-LAUNCHED = """\
-    from ..net.process.launch import launch
-    launch(mapping)
-    raw = """
-READ_AND_STARTED = """
-from ..client.client import Client
-from ..client.configured import read_mapping
-def start(server):
-    entry, target, options = read_mapping(server.raw)
-    return Client(target, **options)
-"""
-READ_BY_SERVER = """
-from ..client.client import Client
-def start(server):
-    server = server.with_mapping_read()
-    return Client(server.target, **server.options)
-"""
-
-
-@pytest.mark.parametrize(
-    ("module", "old", "planted", "found"),
-    [
-        ("config.config", "    def fingerprint(", OPENED, "config.config.ServerConfig"),
-        ("client.configured", "    raw = ", LAUNCHED, "client.configured.read_mapping"),
-        ("manager.fast", "", READ_AND_STARTED, "manager.fast.start"),
-        ("manager.fast", "", READ_BY_SERVER, "manager.fast.start"),
-    ],
-)
-def test_a_way_through_a_mapping_would_be_found(
-    module: str, old: str, planted: str, found: str
-) -> None:
-    """F-SAFE-1: planted in this very package, where an entry is read or beside it."""
-    source = sources().get(module, "")
-    assert old in source
-    part = graph_of({**dict.fromkeys(sources(), ""), module: source.replace(old, planted, 1)})
-    others = {node: each for node, each in package().refers.items() if node.module != module}
-    calls = {node: each for node, each in package().calls.items() if node.module != module}
-    graph = Graph({**others, **part.refers}, {**calls, **part.calls})
-    assert found in starting_readers(graph) | past_the_gate(graph)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "import subprocess as s\ns.run('x')",
-        "from subprocess import Popen as P\ndef f(): P('x')",
-        "import os\nclass C:\n  def f(self): os.execv('x', [])",
-        "async def f(loop): await loop.create_connection(None)",
-        "import asyncio\nasync def f(): await asyncio.open_connection('x')",
-    ],
-)
-def test_every_way_to_start_something_is_seen(line: str) -> None:
-    """F-SAFE-1: under another name too, and inside a class."""
-    assert len(starting(graph_of({"": "", "net": line}))) == 1

@@ -3,6 +3,7 @@
 Whoever copies the folder into a package of their own imports it as, say, ``host.vendored``. The
 tests are copied too, and there they import that; no ``mcpclient`` can be imported. Loggers, folders
 and the command line are called mcpclient all the same: what a user sees does not follow the folder.
+The slow tests are left out: they show what the library does, and not what it is called.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ def main() -> int:
         environment = {key: text for key, text in os.environ.items() if key != "PYTHONPATH"}
         for command in (
             ["-c", "import importlib.util as u; assert u.find_spec('mcpclient') is None"],
-            ["-m", "pytest", "-n", "auto", "--dist", "loadfile", *plugin, *paths],
+            ["-m", "pytest", "-n", "auto", "--dist", "loadfile", "-m", "not slow", *plugin, *paths],
         ):
             done = subprocess.run(
                 [sys.executable, *command], cwd=folder, env=environment, check=False
