@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from .capacity import http_capacity, stdio_capacity
-from .columns import COLUMN_KEYS, DEFAULT_KEYS, Column, find_columns, peers_folder
+from .columns import COLUMN_KEYS, Column, find_columns, peers_folder
 from .report import Report, environment, lines_of, render, verdicts_of
 from .rows import ROWS, Row
 from .runner import Runner, Settings
@@ -41,14 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def measure(rows: Sequence[Row], columns: Sequence[Column], settings: Settings) -> Report:
     """Run the rows in the columns that are there."""
     present = [column for column in columns if not column.absent]
-    about = environment()
-    if not settings.quick:
-        about["capacity"] = {"stdio": stdio_capacity(50_000), "http": http_capacity(20_000)}
     with Runner(present, settings, _tell) as runner:
         lines = [line for row in rows for line in lines_of(row, runner.run(row))]
         runtimes = runner.runtimes
     return {
-        "environment": about,
+        "environment": environment(),
         "columns": {column.key: runtimes.get(column.key, "") for column in present},
         "absent": {column.key: column.absent for column in columns if column.absent},
         "lines": lines,
@@ -68,8 +64,8 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--columns",
         type=_keys(COLUMN_KEYS),
-        default=list(DEFAULT_KEYS),
-        help=f"KEY,KEY,… of {', '.join(COLUMN_KEYS)}; all but lean unless given",
+        default=list(COLUMN_KEYS),
+        help=f"KEY,KEY,… of {', '.join(COLUMN_KEYS)}",
     )
     parser.add_argument("--rounds", type=int, help="rounds per row (default 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the report there too")

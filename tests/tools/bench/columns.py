@@ -22,8 +22,7 @@ FLOOR = "floor"
 LIBRARY = "mcpclient"
 OFFICIAL = "mcp"
 FASTMCP = "fastmcp"
-DEFAULT_KEYS = (FLOOR, LIBRARY, OFFICIAL, FASTMCP, "typescript", "websockets")
-COLUMN_KEYS = (*DEFAULT_KEYS, "lean")
+COLUMN_KEYS = (FLOOR, LIBRARY, OFFICIAL, FASTMCP, "typescript", "websockets")
 
 # The transports of rows: what a client of MCP is expected to have, and one that few have.
 USUAL = ("stdio", "json", "json/counted", "stream", "none")
@@ -102,7 +101,6 @@ def find_columns(keys: list[str], peers: Path) -> list[Column]:
     """The columns of these keys in their order; one that is not installed says so in `absent`."""
     finders: dict[str, Callable[[], Column]] = {
         FLOOR: _floor,
-        "lean": _lean,
         LIBRARY: _library,
         OFFICIAL: lambda: _installed(peers, OFFICIAL, "mcp", "2", "from mcp.client import Client"),
         "fastmcp": lambda: _installed(
@@ -140,12 +138,6 @@ def _floor() -> Column:
             "tools": [sys.executable, "-c", "import asyncio, json"],
         },
     )
-
-
-def _lean() -> Column:
-    """The floor with smaller reads, which asyncio does not offer but a client can do."""
-    floor = _floor()
-    return replace(floor, key="lean", title="lean floor", worker=[*floor.worker, "lean"])
 
 
 def _library() -> Column:

@@ -90,8 +90,7 @@ Each cell: how good the column is beside the asyncio floor (floor = 1.00), and b
 official Python SDK (4.0x: four times as good). Higher is better everywhere, also where less time or
 memory is what counts. Medians over interleaved rounds of the ratio within each round; all columns
 call the same neutral server. CPU and memory are the client's own. More than 1.00 is possible: the
-floor is asyncio's own transports as they are, whose read buffers of 256 KiB are dear; the column
-`lean` (--columns floor,lean,mcpclient) is the same with reads of 64 KiB."""
+floor is asyncio's own transports as they are, whose read buffers of 256 KiB are dear."""
 
 
 def render(report: Report, columns: Sequence[Column]) -> str:
@@ -161,12 +160,6 @@ def _notes(report: Report, columns: Sequence[Column]) -> list[str]:
     runtimes = report["columns"]
     notes = [f"{column.title}: {runtimes[column.key] or 'not in these rows'}" for column in columns]
     notes += [f"not measured: {key}: {reason}" for key, reason in report["absent"].items()]
-    capacity = report["environment"].get("capacity")
-    if capacity:
-        notes.append(
-            "the server alone answers {stdio:,.0f} calls/s over stdio and {http:,.0f} over one "
-            "HTTP connection, all written without waiting".format(**capacity)
-        )
     seen = set()
     for line in report["lines"]:
         for key, error in line["errors"].items():

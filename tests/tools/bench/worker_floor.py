@@ -3,10 +3,6 @@
 It knows no errors, time limits, cancellation or closed connections: what a library costs beyond
 it is what the library does. Calls at once over stdio share one write, which is the least that
 they can cost; over HTTP each has a connection of its own.
-
-With the argument `lean` it reads 64 KiB at a time, where asyncio's own transports ask for 256 KiB:
-so large a buffer is mapped and unmapped anew for every short answer, and costs more than all the
-rest of a call. That is the column `lean`, the least that a client on asyncio can come to.
 """
 
 from __future__ import annotations
@@ -15,7 +11,6 @@ import asyncio
 import json
 import os
 import subprocess
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -31,16 +26,6 @@ META = {
     "io.modelcontextprotocol/clientCapabilities": {},
 }
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": CLIENT_INFO}
-
-
-LEAN = sys.argv[1:] == ["lean"]
-LEAN_READ_SIZE = 64 * 1024
-
-
-def tune(transport: asyncio.BaseTransport) -> None:
-    """Make the reads of a transport of asyncio smaller, for the lean column."""
-    if LEAN:
-        vars(transport)["max_size"] = LEAN_READ_SIZE
 
 
 class FloorClient(ABC):
@@ -106,7 +91,6 @@ class StdioFloor(FloorClient, asyncio.Protocol):
         loop = asyncio.get_running_loop()
         self.stdin, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, self.process.stdin)
         self.stdout, _ = await loop.connect_read_pipe(lambda: self, self.process.stdout)
-        tune(self.stdout)
         await super().open()
 
     async def close(self) -> None:
@@ -179,7 +163,6 @@ class WebSocketFloor(StdioFloor):
         self.upgraded: asyncio.Future[None] = loop.create_future()
         host, port = self.address.hostname or "", self.address.port or 80
         self.socket, _ = await loop.create_connection(lambda: self, host, port)
-        tune(self.socket)
         self.socket.write(
             f"GET {self.address.path} HTTP/1.1\r\nhost: {self.address.netloc}\r\n"
             "upgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-version: 13\r\n"
@@ -255,7 +238,6 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)
-        tune(transport)
         self.chunks: list[bytes] = []
         self.missing = 0
 
