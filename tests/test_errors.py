@@ -250,7 +250,7 @@ def test_only_what_a_peer_says_has_a_peers_code() -> None:
     assert {kind for kind in with_codes if not issubclass(kind, PeerError)} == {HandlerFailed}
 
 
-@each_row(("error", "text"), EXAMPLES, ids=IDS)
+@each_row(("error", "text"), EXAMPLES)
 def test_texts(error: McpError, text: str) -> None:
     """F-HTTP-7: one plain line that says what happened, made of the fields."""
     assert str(error) == text
@@ -285,7 +285,7 @@ def test_errors_of_the_same_facts_say_the_same() -> None:
         assert vars(first).keys() == vars(second).keys()
 
 
-@each_row("error", [error for error, _ in EXAMPLES], ids=IDS)
+@each_row("error", [error for error, _ in EXAMPLES])
 def test_copies_are_whole(error: McpError) -> None:
     """F-LIFE-7: an error can be raised again, copied, and sent to another process."""
     error.__cause__ = ValueError("why")

@@ -44,7 +44,6 @@ OLD: Any = {**UNNAMED, "metadata_url": ""}
         ({"issuer": MCP, "routes": "/oauth"}, OLD, None, f"{MCP}/oauth"),
         ({"issuer": MCP, "metadata_url": ""}, OLD, None, MCP),
     ],
-    ids=["default", "var1", "var2", "var3", "2025-03-26 metadata", "2025-03-26 fallback"],
 )
 def test_where_the_endpoints_are_found(
     issuer: Any, server: Any, asked: list[str] | None, posted: str

@@ -41,7 +41,7 @@ def test_code_fits_a_terminal_of_80_columns(name: str) -> None:
 
 
 @pytest.mark.slow
-@each_row(("name", "program", "output"), PROGRAMS, ids=lambda value: value[:20])
+@each_row(("name", "program", "output"), PROGRAMS)
 def test_a_program_prints_what_the_guide_says(name: str, program: str, output: str) -> None:
     """F-SHOW-11"""
     assert run([sys.executable, "-W", "error", "-c", program]) == output

@@ -201,7 +201,6 @@ NAN, INFINITY, HUGE = float("nan"), float("inf"), 10**400
         (HUGE, 2 * HUGE, f"[{EMPTY}] inf/inf"),
         (HUGE, None, "inf"),
     ],
-    ids=range(10),
 )
 def test_known_totals_make_a_bar_and_others_a_number(
     progress: float, total: float | None, shown: str

@@ -48,7 +48,7 @@ READ: dict[str, tuple[Any, OAuth | BearerToken | Negotiate]] = {
 }
 
 
-@each_row(("given", "expected"), READ.values(), ids=READ)
+@each_row(("given", "expected"), READ.values())
 def test_what_is_read(given: Any, expected: OAuth | BearerToken) -> None:
     """F-MANY-15: auth, oauth"""
     assert read(given) == expected

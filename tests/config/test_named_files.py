@@ -155,7 +155,6 @@ def test_files_that_are_too_large_together(folder: Path, monkeypatch: pytest.Mon
         ({"command": "sh", "args": ["-c", 'exec ./run "$@" && [ -f x ] || echo $?']}, []),
         ({"command": "npx", "args": ["mcp-remote", "https://x/mcp?a=b", "${HOME}/x"]}, []),
     ],
-    ids=str,
 )
 def test_words_whose_files_are_not_compared_are_named(
     raw: dict[str, Any], words: list[str]

@@ -121,7 +121,7 @@ USES: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-@each_row("entry", USES, ids=str)
+@each_row("entry", USES)
 def test_the_default_of_a_secret_input_that_decides_what_runs_is_shown(
     entry: dict[str, Any],
 ) -> None:

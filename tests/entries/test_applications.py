@@ -62,7 +62,7 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
 }
 
 
-@each_row(("path", "document", "key", "application"), FOUND.values(), ids=FOUND)
+@each_row(("path", "document", "key", "application"), FOUND.values())
 def test_where_servers_stand(path: str, document: Any, key: str, application: str) -> None:
     """F-MANY-7: foreign shapes are read, by the rules of their own application."""
     found = find_servers(document, kind_of(path))

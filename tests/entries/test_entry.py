@@ -35,7 +35,7 @@ URLS: dict[str, tuple[str, dict[str, Any], str | None]] = {
 }
 
 
-@each_row(("application", "raw", "transport"), URLS.values(), ids=URLS)
+@each_row(("application", "raw", "transport"), URLS.values())
 def test_a_url(application: str, raw: dict[str, Any], transport: str | None) -> None:
     entry, told = read({"url": "https://x/mcp", **raw}, application)
     assert (entry.url, entry.transport, told) == ("https://x/mcp", transport, [])
@@ -164,7 +164,7 @@ REFUSED: dict[str, tuple[Any, str, str]] = {
 }
 
 
-@each_row(("raw", "application", "reason"), REFUSED.values(), ids=REFUSED)
+@each_row(("raw", "application", "reason"), REFUSED.values())
 def test_what_is_refused(raw: Any, application: str, reason: str) -> None:
     """F-MANY-7: never a half-read server."""
     with pytest.raises(EntryError) as caught:

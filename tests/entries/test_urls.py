@@ -39,7 +39,7 @@ SAME = {
 }
 
 
-@each_row(("written", "canonical"), SAME.values(), ids=SAME)
+@each_row(("written", "canonical"), SAME.values())
 def test_the_one_spelling(written: str, canonical: str) -> None:
     """F-MANY-9"""
     found = canonical_url(written)

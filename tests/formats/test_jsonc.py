@@ -37,7 +37,7 @@ REFUSED = {
 }
 
 
-@each_row(("text", "line", "reason"), REFUSED.values(), ids=REFUSED)
+@each_row(("text", "line", "reason"), REFUSED.values())
 def test_what_is_refused_is_told_with_its_line(text: str, line: int, reason: str) -> None:
     """F-MANY-7: a problem with a line, whatever stands there."""
     with pytest.raises(JsoncError) as caught:

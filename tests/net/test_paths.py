@@ -47,7 +47,7 @@ PLACES = {
 }
 
 
-@each_row(("platform", "environ", "config", "state"), PLACES.values(), ids=PLACES)
+@each_row(("platform", "environ", "config", "state"), PLACES.values())
 def test_folders(platform: str, environ: dict[str, str], config: str, state: str) -> None:
     """F-MANY-7"""
     assert config_folder(environ, platform) == Path(config)

@@ -34,7 +34,7 @@ EXAMPLES: list[McpError] = [
 ]
 
 
-@each_row("error", EXAMPLES, ids=lambda error: type(error).__name__)
+@each_row("error", EXAMPLES)
 def test_there_and_back(error: McpError) -> None:
     facts = json.loads(json.dumps(error_facts(error, Redactor())))
     made = error_of(facts)

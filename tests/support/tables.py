@@ -26,7 +26,7 @@ def check_each(rows: Iterable[Row], check: Callable[[Row], object]) -> None:
 
 
 def each_row(
-    names: str | Sequence[str], rows: Iterable[Any], ids: object = None
+    names: str | Sequence[str], rows: Iterable[Any]
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:
     """Make a function one test of all rows, written as for ``pytest.mark.parametrize``.
 

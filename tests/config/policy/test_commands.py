@@ -37,7 +37,7 @@ INSIDE = {
 }
 
 
-@each_row(("command", "inner"), INSIDE.values(), ids=INSIDE)
+@each_row(("command", "inner"), INSIDE.values())
 def test_a_command_inside(command: list[str], inner: tuple[str | None, ...]) -> None:
     """F-MANY-9: wrappers do not hide what is run."""
     assert inner in commands_inside(command)
@@ -62,7 +62,7 @@ SPELLED = {
 }
 
 
-@each_row(("word", "expected"), SPELLED.values(), ids=SPELLED)
+@each_row(("word", "expected"), SPELLED.values())
 def test_the_spellings_of_a_word(word: str, expected: set[str]) -> None:
     found = spellings(word, is_program=False, links=lambda program: [])
     assert expected <= found
@@ -153,7 +153,6 @@ def test_a_text_for_a_shell_says_only_what_the_rule_says() -> None:
         ["uv", "--offline", "tool", "run", "sketchy"],
         ["pipx", "run", "--spec", "sketchy[a]>=1", "x"],
     ],
-    ids=" ".join,
 )
 def test_a_denied_python_package_is_denied_to_every_runner(command: list[str]) -> None:
     """F-SAFE-6, F-MANY-9"""

@@ -75,7 +75,7 @@ LOGINS = {
 }
 
 
-@each_row("auth", LOGINS.values(), ids=LOGINS)
+@each_row("auth", LOGINS.values())
 def test_every_url_of_a_login_is_judged(auth: OAuth) -> None:
     """F-SAFE-6, F-MANY-9: not the server's own alone."""
     corp = server("https://a.corp.com/mcp", options={"auth": auth})
@@ -143,7 +143,7 @@ STEERING = [
 ]
 
 
-@each_row("name", STEERING, ids=repr)
+@each_row("name", STEERING)
 def test_a_variable_that_may_change_what_runs(name: str) -> None:
     """F-SAFE-6, F-MANY-9: only what is known to be data may come with an allowed command."""
     assert not is_plain_variable(name, "x")

@@ -65,7 +65,7 @@ NO_RULES: list[object] = [
 ]
 
 
-@each_row("rule", NO_RULES, ids=repr)
+@each_row("rule", NO_RULES)
 def test_what_is_no_rule_is_refused_aloud(rule: object) -> None:
     """F-MANY-9: a rule that cannot be read is an error, never a rule less."""
     with pytest.raises(UsageError):
@@ -116,7 +116,6 @@ def test_a_link_out_of_an_allowed_folder() -> None:
         ["sh", "-c", "cd $HOME && uvx good"],
         ["tool", "--note", "costs $5, or `npx`"],
     ],
-    ids=" ".join,
 )
 def test_another_command_is_not_denied(command: list[str]) -> None:
     rule = CommandRule(("npx", "*", "@sketchy/*"))

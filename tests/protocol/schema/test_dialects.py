@@ -60,7 +60,7 @@ MALFORMED_07: list[dict[str, Any]] = [
 ]
 
 
-@each_row("schema", [*MALFORMED, *MALFORMED_07], ids=str)
+@each_row("schema", [*MALFORMED, *MALFORMED_07])
 def test_a_malformed_schema_of_draft_07_is_refused(schema: dict[str, Any]) -> None:
     """F-API-17: by the compiler, and by the metaschema of draft-07."""
     with pytest.raises(SchemaError):

@@ -223,13 +223,13 @@ VECTORS_UNEVALUATED = [
 ]
 
 
-@each_row("vector", [*VECTORS_2020_12, *VECTORS_UNEVALUATED], ids=str)
+@each_row("vector", [*VECTORS_2020_12, *VECTORS_UNEVALUATED])
 def test_every_keyword_of_2020_12(vector: Vector) -> None:
     """F-API-17: every keyword of the default dialect."""
     check(vector)
 
 
-@each_row("vector", VECTORS_07, ids=str)
+@each_row("vector", VECTORS_07)
 def test_what_draft_07_says_differently(vector: Vector) -> None:
     """F-API-17: what draft-07 says differently."""
     check(vector._replace(schema={"$schema": DRAFT_07, **vector.schema}))

@@ -104,7 +104,7 @@ REFERENCES: dict[str, Any] = {
 }
 
 
-@each_row("schema", REFERENCES.values(), ids=REFERENCES)
+@each_row("schema", REFERENCES.values())
 def test_a_reference_is_followed(schema: object) -> None:
     """F-API-17: references of every kind inside the schema."""
     compiled = compile_schema(schema)
@@ -179,7 +179,7 @@ UNRESOLVABLE: dict[str, tuple[Any, str]] = {
 }
 
 
-@each_row(("schema", "fault"), UNRESOLVABLE.values(), ids=UNRESOLVABLE)
+@each_row(("schema", "fault"), UNRESOLVABLE.values())
 def test_an_unusable_reference_makes_the_schema_unusable(schema: object, fault: str) -> None:
     """F-API-17: nothing is fetched, and nothing is silently taken as permission."""
     with pytest.raises(SchemaError) as caught:
