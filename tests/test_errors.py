@@ -218,7 +218,6 @@ def made() -> list[tuple[McpError, str]]:
 
 
 EXAMPLES = made()
-IDS = [f"{type(error).__name__} {number}" for number, (error, _) in enumerate(EXAMPLES)]
 
 
 def names_of(root: type[McpError]) -> set[str]:
