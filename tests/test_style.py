@@ -127,3 +127,33 @@ def test_the_patterns_see_what_they_count() -> None:
         "comments that begin with which": 0,
     }
     assert re.search(PHRASES["comments that begin with which"], "# which are compared")
+
+
+# The most attributes of the package's own that tests may use: each is a rename that breaks a test.
+MOST_PRIVATE = 138
+
+
+def private_names(tree: ast.Module) -> set[str]:
+    """Return the names with an underscore that a module defines or imports."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.Attribute, ast.Name)) and isinstance(node.ctx, ast.Store):
+            found.add(node.attr if isinstance(node, ast.Attribute) else node.id)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name.startswith("_") and not name.startswith("__")}
+
+
+def test_tests_use_few_private_attributes_of_the_package() -> None:
+    private = set().union(*map(private_names, map(ast.parse, modules(True).values())))
+    found = []
+    for path, source in modules(False).items():
+        tree = ast.parse(source)
+        others = private - (private_names(tree) if "tests" in path.parts else private)
+        for node in ast.walk(tree):
+            owner = getattr(getattr(node, "value", None), "id", "")
+            if isinstance(node, ast.Attribute) and node.attr in others and owner != "self":
+                found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
+    assert len(found) <= MOST_PRIVATE, "\n".join(found)

@@ -60,7 +60,7 @@ class Two:
     def begin(self, options: OAuthOptions) -> tuple[Authorization, Callback]:
         """A login at the first server that is not finished, and what the user comes back with."""
         begun = Authorization(self.servers[0].url, options)
-        self.world.user = self.world._nobody
+        self.world.user = self.world.no_user
         with pytest.raises(AuthError):
             self.world.run(begun.log_in())
         return begun, self.issuers[0].authorize(self.world.visited[-1])

@@ -112,7 +112,7 @@ def test_no_code() -> None:
 
 
 def pending_after_leaving(world: World, fake: AuthorizationServerFake, **extra: Any) -> Authorize:
-    world.user = world._nobody
+    world.user = world.no_user
     with pytest.raises(AuthorizationRequired):
         world.run(by_code(request(fake, **extra), OAuth()))
     return world.visited[-1]

@@ -97,7 +97,7 @@ class World:
         self.redirects: list[OpenRedirect] = []
         self.waited: list[float] = []
         self.redirect = REDIRECT
-        self.user: Callable[[Authorize], Callback] = self._nobody
+        self.user: Callable[[Authorize], Callback] = self.no_user
         self.before_lock: Callable[[], None] = lambda: None
         self._randomness = 0
         self._locked: set[str] = set()
@@ -189,7 +189,7 @@ class World:
         self.waited.append(effect.seconds)
         self.time += effect.seconds
 
-    def _nobody(self, request: Authorize) -> Callback:
+    def no_user(self, request: Authorize) -> Callback:
         raise AuthorizationRequired(request.url)
 
 
@@ -377,7 +377,7 @@ class Scene:
 
     def leave(self) -> Authorize:
         """Call without a user; return the login that has begun."""
-        self.world.user = self.world._nobody
+        self.world.user = self.world.no_user
         with pytest.raises(AuthorizationRequired):
             self.call()
         return self.world.visited[-1]

@@ -93,7 +93,7 @@ class HostSide:
         loop = asyncio.get_running_loop()
         self.inbox: asyncio.Queue[bytes] = asyncio.Queue()
         self._framer = LineFramer()
-        self._last_id = 0
+        self.last_id = 0
         self.writer = PipeWriter(
             loop, os.fdopen(to_bridge, "wb", 0), lambda paused: None, lambda: None
         )
@@ -122,11 +122,11 @@ class HostSide:
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """Send a request, and return the next message, which has to be its response."""
-        self._last_id += 1
+        self.last_id += 1
         fields = {} if params is None else {"params": params}
-        self.write({"id": self._last_id, "method": method, **fields})
+        self.write({"id": self.last_id, "method": method, **fields})
         answer = await self.message()
-        assert answer.get("id") == self._last_id, answer
+        assert answer.get("id") == self.last_id, answer
         return answer
 
     async def initialize(self, **capabilities: Any) -> Any:

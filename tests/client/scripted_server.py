@@ -41,7 +41,7 @@ class ScriptedServer(OpenedServer):
         self.connections = 0
         self.client_answers: dict[object, asyncio.Future[Json]] = {}
         self._end: ServerEnd | None = None
-        self._gone: asyncio.Future[None] | None = None
+        self.gone: asyncio.Future[None] | None = None
         self._working: set[asyncio.Future[Any]] = set()
 
     def client(self, **options: Any) -> Client:
@@ -75,8 +75,8 @@ class ScriptedServer(OpenedServer):
 
     def lose(self) -> None:
         """End the connection from this side."""
-        assert self._gone is not None
-        self._gone.set_result(None)
+        assert self.gone is not None
+        self.gone.set_result(None)
 
     # The server
 
@@ -88,7 +88,7 @@ class ScriptedServer(OpenedServer):
         """Serve one connection, as the function of an `InProcessTransport`."""
         self.connections += 1
         self._end = end
-        gone = self._gone = asyncio.get_running_loop().create_future()
+        gone = self.gone = asyncio.get_running_loop().create_future()
         working: set[asyncio.Future[Any]] = set()
         reading = asyncio.ensure_future(self._read(end, working))
         try:

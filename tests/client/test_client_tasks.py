@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import gc
 import warnings
+import weakref
+from functools import partial
 from typing import Any
 
 import pytest
@@ -55,13 +57,16 @@ async def test_progress_goes_on_for_as_long_as_the_task() -> None:
 async def test_what_is_remembered_of_tasks_is_bounded() -> None:
     """F-API-13: a program that starts tasks and never comes back does not grow."""
     server = handshake_server()
+    kept: weakref.WeakSet[Any] = weakref.WeakSet()
     async with server.client() as client:
         for number in range(1010):
-            client._tasks._progress.add(print)
+            handler = partial(print, number)
+            kept.add(handler)
+            await client.call_tool_task("slow", on_progress=handler)
             waiting = asyncio.ensure_future(client.await_task(str(number)))
             await asyncio.sleep(0)
             waiting.cancel()
-        assert len(client._tasks._progress._handlers) == 1000
+        assert len(kept) == 1000
         assert len(client._tasks._inputs) == 1000
 
 

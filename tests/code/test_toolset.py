@@ -431,7 +431,7 @@ async def test_threads_that_go_on_after_a_run_call_nothing() -> None:
     async with connect_all({"a": member}) as manager:
         box = manager.toolbox("openai_responses", code=CodeMode(keep=True))
         await run_python(box, code)
-        process = box._code._kept[0]  # type: ignore[union-attr]
+        process = code_of(box)._kept[0]
         await until(lambda: sum(process._run._counts.values()) >= 40, "it has called")
         code_after = "tools._call.__self__.send = real\ndone.wait()\nset(errors)"
         assert await run_python(box, code_after) == "{'the run is over'}\n"
@@ -518,14 +518,17 @@ async def test_names_that_are_alike_and_names_that_are_long(
         await manager.remove("s-t")
         await searched(box, "one")
         assert len(paths_of(box)) == 3
-        code: Any = box._code
+        code = code_of(box)
         assert set(paths_of(box).values()) < set(code._taken)
         assert len(code._taken) == 3 + len(manager.servers)
 
 
+def code_of(box: mcpclient.Toolbox) -> Any:
+    return box._code
+
+
 def paths_of(box: mcpclient.Toolbox) -> dict[str, str]:
-    code: Any = box._code
-    return {each.binding.tool.name: path for path, each in code._functions.items()}
+    return {each.binding.tool.name: path for path, each in code_of(box)._functions.items()}
 
 
 async def test_what_does_not_go_together() -> None:

@@ -91,9 +91,9 @@ async def gateway(
 
 async def answer_to(host: HostSide, method: str, params: Any = None) -> Any:
     """Send a request; return its response, whatever comes before it."""
-    host._last_id += 1
-    host.write({"id": host._last_id, "method": method, "params": params or {}})
-    while (message := await host.message()).get("id") != host._last_id:
+    host.last_id += 1
+    host.write({"id": host.last_id, "method": method, "params": params or {}})
+    while (message := await host.message()).get("id") != host.last_id:
         pass
     return message
 

@@ -58,7 +58,7 @@ def test_what_was_switched_on_is_brought_back(tmp_path: Path) -> None:
             seen = []
             events = manager.events()
             transport: Any = connection_of(manager["off"]).session.transport
-            os.kill(transport._process.pid, signal.SIGTERM)
+            os.kill(transport.process_id, signal.SIGTERM)
             async for event in events:
                 if isinstance(event, StatusChanged):
                     seen.append(event.new.value)

@@ -44,7 +44,7 @@ class World(RuleBasedStateMachine):
     @rule(name=names)
     def the_connection_is_lost(self, name: str) -> None:
         async def lose() -> None:
-            gone = self.members[name].script._gone
+            gone = self.members[name].script.gone
             if gone is not None and not gone.done():
                 gone.set_result(None)
             await turns()

@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,15 @@ def test_a_log_outlives_processes_that_are_killed(path: Path) -> None:
     assert [line.record.get("name") for line in read_log(path)].count("beside it") == 5
 
 
+@contextmanager
+def locked(log: ChainedLog) -> Iterator[None]:
+    log._lock(0)
+    try:
+        yield
+    finally:
+        log._unlock()
+
+
 @pytest.mark.needs_posix
 def test_a_fork_writes_with_a_lock_of_its_own(path: Path) -> None:
     """F-AUDIT-1: a descriptor that was inherited would share the lock of the parent."""
@@ -239,10 +249,8 @@ def test_a_log_that_stays_locked_is_an_error(path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(chained_log, "_LOCK_LIMIT", 0.0)
     one, other = (ChainedLog(str(path), LARGE) for _ in range(2))
     one.append({})
-    one._lock(0)
-    with pytest.raises(OSError, match="another process has locked it"):
+    with locked(one), pytest.raises(OSError, match="another process has locked it"):
         other.append({})
-    one._unlock()
     other.append({})
     assert verify_log(path).lines == 2
 

@@ -35,6 +35,7 @@ atexit.register(linger)  # what is registered first is called last
 
 from mcpclient import Client, Subscription  # noqa: E402
 from mcpclient.client.connection.client_options import TransportName  # noqa: E402
+from mcpclient.client.requests import connection_of  # noqa: E402
 
 FILE = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "tools", "soak", "server.py"))
 PATHS: tuple[tuple[str, str, TransportName | None], ...] = (
@@ -73,7 +74,7 @@ async def use_all(kept: Kept) -> None:
     asyncio.get_running_loop().slow_callback_duration = 1000
     made = clients(*sys.argv[2:])
     await asyncio.gather(*(use(client, str(index), kept) for index, client in enumerate(made)))
-    print(made[0]._connection.session.transport._process.pid, flush=True)  # type: ignore[attr-defined]
+    print(connection_of(made[0]).session.transport.process_id, flush=True)
 
 
 async def leave(kept: Kept) -> None:

@@ -152,6 +152,10 @@ class Connection:
 class BlockingConnection(Owned, of=Connection):
     _connecting = "connect"
 
+    @property
+    def inner(self) -> Any:
+        return self._object
+
 
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do what happens in a child, as far as these objects know."""
@@ -175,21 +179,21 @@ def test_after_a_fork_it_may_be_made_anew(monkeypatch: pytest.MonkeyPatch) -> No
     made = [BlockingConnection(name, after_fork="reconnect") for name in ("a", "b", "c", "d")]
     for each in made[:3]:
         each.connect()
-    of_parent = [each._object for each in made]
+    of_parent = [each.inner for each in made]
     forked(monkeypatch)
     called, submitted, closed, unused = made
-    called._object.fails = True
+    called.inner.fails = True
     with pytest.raises(LookupError):
         called.ask()
-    called._object.fails = False
+    called.inner.fails = False
     assert called.ask() == ("a", 1) and called.ask() == ("a", 1)
     assert submitted.submit("ask").result(5) == ("b", 1)
     closed.close()
     assert closed.ask() == ("c", 0)
-    assert [each._object.attempts for each in made] == [2, 1, 0, 0]
-    assert unused.ask() == ("d", 0) and unused._object is of_parent[3]
+    assert [each.inner.attempts for each in made] == [2, 1, 0, 0]
+    assert unused.ask() == ("d", 0) and unused.inner is of_parent[3]
     assert [each.connected for each in of_parent[:3]] == [1, 1, 1]
-    assert all(each._object is not old for each, old in zip(made[:3], of_parent))
+    assert all(each.inner is not old for each, old in zip(made[:3], of_parent))
 
 
 def test_what_cannot_be_submitted_is_said() -> None:

@@ -284,9 +284,10 @@ def test_after_a_fork_a_client_may_reconnect() -> None:
         + """
 import os, warnings
 from concurrent.futures import ThreadPoolExecutor
+from mcpclient.client.requests import connection_of
 warnings.simplefilter("ignore", DeprecationWarning)  # of forking with threads
 def process_id(client):
-    return client.async_client._connection.session.transport._process.pid
+    return connection_of(client.async_client).session.transport.process_id
 client = sync.connect(SERVER, after_fork="reconnect")
 manager = sync.connect_all({"one": SERVER}, after_fork="reconnect")
 left = sync.connect(SERVER, after_fork="reconnect")
@@ -347,8 +348,9 @@ client.submit("call_tool", "never")
 waiting = client.submit("call_tool", "never")
 for wait in (lambda: client.call_tool("never"), waiting.result):
     threading.Thread(target=wait, daemon=True).start()
-print(client.async_client._connection.session.transport._process.pid)
-print(manager["one"].async_client._connection.session.transport._process.pid, flush=True)
+from mcpclient.client.requests import connection_of
+for each in (client, manager["one"]):
+    print(connection_of(each.async_client).session.transport.process_id, flush=True)
 began = time.monotonic()
 import atexit
 from mcpclient.sync import loop_thread

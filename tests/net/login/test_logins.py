@@ -50,12 +50,12 @@ class ScriptedBrowser:
         self.redirect_uri = ""
         self._works = works
         self._comes_back = comes_back
-        self._tasks: list[Any] = []
+        self.tasks: list[Any] = []
 
     async def __call__(self, url: str) -> bool:
         self.shown.append(url)
         if self._comes_back:
-            self._tasks.append(asyncio.ensure_future(self._return()))
+            self.tasks.append(asyncio.ensure_future(self._return()))
         return self._works
 
     async def _return(self) -> None:
@@ -83,7 +83,7 @@ def log_in(
         )
         browser.redirect_uri = await login.open_redirect(configured, ())
         callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
-        await asyncio.gather(*browser._tasks)
+        await asyncio.gather(*browser.tasks)
         assert callback is None or not login._listeners
         return callback
 

@@ -24,7 +24,7 @@ from mcpclient import sync
 
 from .worker import Stopwatch
 
-__all__ = ["call_blocking", "call_from_threads"]
+__all__ = ["call_blocking", "call_from_threads", "leave_server_out"]
 
 _ROUNDS = 5
 
@@ -38,13 +38,18 @@ _CALLS = 64
 async def call_blocking(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Measure calls of the same client: awaited, blocking, by `asyncio.run`, by anyio's portal."""
     async with mcpclient.connect(where) as client:
-        client._caller.call = _answer  # type: ignore[assignment, method-assign]
+        leave_server_out(client)
         with watch:
             awaited = [await _awaited(client, count) for _ in range(_ROUNDS)]
             others = await asyncio.get_running_loop().run_in_executor(None, _others, where, count)
     bare = others.pop("bare")
     more = {name: cost - min(awaited) for name, cost in others.items()}
     return {**more, "times": more["more"] / bare}
+
+
+def leave_server_out(client: mcpclient.Client) -> None:
+    """Have calls of a client answered where they would be sent."""
+    client._caller.call = _answer  # type: ignore[assignment, method-assign]
 
 
 async def _answer(*_: object) -> dict[str, Any]:
@@ -62,7 +67,7 @@ def _others(where: Any, count: int) -> dict[str, float]:
     """Measure the ways of a thread without an event loop, by the names of the measures."""
     with sync.connect(where) as client:
         shared = client.async_client
-        shared._caller.call = _answer  # type: ignore[assignment, method-assign]
+        leave_server_out(shared)
         return {
             "more": _best(lambda: client.call_tool("echo"), count),
             "run": _best(lambda: asyncio.run(shared.call_tool("echo")), count // _FEWER),
@@ -76,7 +81,7 @@ def _by_portal(where: Any, count: int) -> float:
     with from_thread.start_blocking_portal() as portal:
         client = mcpclient.connect(where)
         portal.call(client.connect)
-        client._caller.call = _answer  # type: ignore[assignment, method-assign]
+        leave_server_out(client)
         try:
             return _best(lambda: portal.call(client.call_tool, "echo"), count)
         finally:
