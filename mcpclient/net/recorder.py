@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from ..recording.transcript import HttpChannel, MessageLog
 
 _logger = logger_for("mcpclient.trace")
+
+# How many recorders of this process write to a file, or have written.
+_writers: Counter[str] = Counter()
 
 TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
@@ -170,8 +174,14 @@ def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
     if callable(target):
         return partial(target)  # a function of its own, so that one target given twice is two
 
+    path = os.path.abspath(target)
+    _writers[path] += 1
+    number = _writers[path]
+
     # Opened for each line, so that no line is lost, however the program ends.
     def append(line: str) -> None:
+        if number > 1:  # the others' records may come between these
+            line = line.replace("{", f'{{"connection": {number}, ', 1)
         with open_trace(target) as file:
             file.write(line)
 

@@ -9,6 +9,8 @@ may say more: when it was recorded, by what, how. Every other line is a record::
     {"time": 0.0142, "direction": "sent", "channel": "stdio", "message": {"jsonrpc": "2.0", …}}
 
 - ``time``: seconds since the header.
+- ``connection``: in its header and its records, the number of a client that shares the file with
+  others of the same process; the first of them has none.
 - ``direction``: ``sent`` and ``received`` as the client sees it; ``note`` is what never crossed the
   wire, such as the reason why a message was rejected.
 - ``channel``: what carried it, one ordered stream of bytes: ``stdio``, ``websocket``, ``socket``,
@@ -103,6 +105,7 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
     last line that was cut off, as by a crash while recording, is left out.
     """
     transcripts: list[Transcript] = []
+    by_connection: dict[str, Transcript] = {}
     rest = iter(lines)
     for number, line in enumerate(rest, 1):
         if not line.strip():
@@ -120,12 +123,14 @@ def read_transcripts(lines: Iterable[str]) -> list[Transcript]:
                     f"this reader knows version {TRANSCRIPT_VERSION}"
                 )
             transcripts.append(Transcript(value))
+            by_connection[str(value.get("connection"))] = transcripts[-1]
         elif not transcripts:
             raise UsageError(f"line {number} should be the header of a transcript, and is not")
         elif not _is_record(value):
             raise UsageError(f"the transcript is broken: line {number} is not a record")
         else:
-            transcripts[-1].records.append(value)
+            own = by_connection.get(str(value.get("connection")), transcripts[-1])
+            own.records.append(value)
     if not transcripts:
         raise UsageError("the transcript is empty")
     return transcripts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,6 +47,27 @@ def test_a_trace_that_cannot_be_written_is_said_once(caplog: pytest.LogCaptureFi
         recorder.record("sent", "stdio", {"message": message})
     recorder.begin("stdio", "server")
     assert caplog.text.count("the trace could not be written") == 1
+
+
+def test_clients_that_share_a_file_are_told_apart(tmp_path: Path) -> None:
+    """F-SHOW-6, F-SHOW-8: their records may come in any order, and each may connect again."""
+    path = tmp_path / "trace.jsonl"
+    one, two = Recorder(path), Recorder(path)
+    for number in (1, 2):
+        one.begin("stdio", f"one {number}")
+        two.begin("http", f"two {number}")
+        one.record("sent", "stdio", {"message": {"one": number}})
+        two.record("sent", "http-1", {"message": {"two": number}})
+    with path.open(encoding="utf-8") as file:
+        found = read_transcripts(file)
+    assert [
+        (each.header["target"], [record["message"] for record in each.records]) for each in found
+    ] == [
+        ("one 1", [{"one": 1}]),
+        ("two 1", [{"two": 1}]),
+        ("one 2", [{"one": 2}]),
+        ("two 2", [{"two": 2}]),
+    ]
 
 
 def test_the_secrets_among_variables_are_known() -> None:
