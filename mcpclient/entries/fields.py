@@ -46,7 +46,7 @@ _NAMES: dict[Field, tuple[str, ...]] = {
     Field("timeout", "seconds"): ("tool_timeout_sec",),
     Field("timeout", "milliseconds"): ("tool_timeout_ms",),
     Field("connect_timeout", "seconds"): ("connect_timeout", "startup_timeout_sec"),
-    Field("connect_timeout", "milliseconds"): ("startup_timeout_ms",),
+    Field("connect_timeout", "milliseconds"): ("startup_timeout_ms", "initTimeout"),
     Field("at_once", "any"): ("at_once", "atOnce"),
     Field("per_minute", "any"): ("per_minute", "perMinute"),
     Field("breaker", "any"): ("breaker",),
@@ -83,7 +83,8 @@ IGNORED = frozenset(
         "supports_parallel_tool_calls",
         *("initializationOptions", "cache", "priority", "retry", "failFast", "faviconUrl"),
         *("connectionTimeout", "useLegacyMcpJson", "role", "debug", "logLevel"),
-        "useShellInterpolation",
+        *("useShellInterpolation", "chatMenu", "iconPath", "serverInstructions", "requiresOAuth"),
+        "startup",
     }
 )
 """Known fields that have no effect here, and that restrict nothing."""

@@ -33,6 +33,7 @@ KINDS = {
     "/p/crush.json": ("crush", "mcp"),
     "/p/.crush.json": ("crush", "mcp"),
     "/h/.config/goose/config.yaml": ("goose", "extensions"),
+    "/p/librechat.yaml": ("librechat", "mcpServers"),
     r"C:\Users\u\AppData\Roaming\Block\goose\config\config.yaml": ("goose", "extensions"),
     "/p/servers.json": ("mcpclient", "mcpServers"),
     "notmcp_config.json": ("mcpclient", "mcpServers"),
@@ -112,6 +113,12 @@ SHAPES = {
     "Augment in an editor, as a list": (
         "settings.json",
         '{"augment.advanced": {"mcpServers": [{"name": "a", "command": "x"}]}, "editor": 1}',
+    ),
+    "LibreChat, which counts in milliseconds": (
+        "librechat.yaml",
+        "interface:\n  mcpServers:\n    use: true\nmcpServers:\n  a:\n    command: x\n"
+        "    timeout: 60000\n    initTimeout: 60000\n    chatMenu: false\n    startup: false\n"
+        "    serverInstructions: true\n    iconPath: a.svg\n    requiresOAuth: false\n",
     ),
     "Goose, which writes null for what is not used": (
         "goose/config.yaml",
