@@ -185,6 +185,9 @@ def find_servers(document: Any, kind: FileKind) -> Found | None:
     The key of the file's own application is read before other applications' keys.
     """
     own = APPLICATIONS[kind.application]
+    within = value_at(document, (*_MCP, "servers"))  # where OpenCode 2 has them
+    if kind.key == _MCP and isinstance(within, Mapping) and _REACHES.isdisjoint(within):
+        return Found((*_MCP, "servers"), within, own)
     named = [(kind.key, None)] if kind.ending and kind.key else []
     found = [
         Found(key, servers, APPLICATIONS[name] if name and name != own.name else own)

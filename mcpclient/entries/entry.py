@@ -197,6 +197,11 @@ class EntryReader:
                 continue
             if known.kind == "time" and self.application.limits_start:
                 known = FIELDS["connect_timeout"]._replace(kind="time")
+                if isinstance(given, Mapping):  # in OpenCode 2, the one for calls is beside it
+                    if "request" in given:
+                        self.values["timeout"] = self._time(given["request"], key)
+                    if (given := given.get("startup")) is None:
+                        continue
             self.values[known.name] = READERS[known.kind](self, given, key)
             self.names[known.name] = key
 

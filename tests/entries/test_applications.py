@@ -57,6 +57,12 @@ FOUND: dict[str, tuple[str, Any, str, str]] = {
     "nested": ("/p/x.json", {"mcp": {"servers": ENTRY}}, "mcp.servers", "vscode"),
     "OpenCode": ("/p/x.json", {"mcp": ENTRY}, "mcp", "opencode"),
     "the map itself": ("/p/.agents/mcp.json", {"$schema": "s", **ENTRY}, "", "opencode"),
+    "OpenCode 2": ("/p/opencode.json", {"mcp": {"servers": ENTRY}}, "mcp.servers", "opencode"),
+    "OpenCode 2, none": ("/p/opencode.json", {"mcp": {"servers": {}}}, "mcp.servers", "opencode"),
+    "OpenCode, one of that name": (
+        *("/p/opencode.json", {"mcp": {"servers": {"type": "local", "command": ["x"]}}}),
+        *("mcp", "opencode"),
+    ),
     "a bare map": ("/p/x.json", ENTRY, "", "mcpclient"),
     "empty": ("/p/.mcp.json", {"mcpServers": {}}, "mcpServers", "claude-code"),
     "no object": ("/p/.mcp.json", {"mcpServers": 3}, "mcpServers", "claude-code"),

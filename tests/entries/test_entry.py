@@ -115,6 +115,14 @@ def test_a_timeout_of_opencode_is_about_starting() -> None:
     assert (entry.timeout, entry.connect_timeout) == (None, 5.0)
 
 
+def test_opencode_2_has_a_limit_for_starting_and_one_for_calls() -> None:
+    limits = {"startup": 5000, "request": 60000}
+    entry, problems = read({"type": "local", "command": ["x"], "timeout": limits}, "opencode")
+    assert (entry.connect_timeout, entry.timeout, problems) == (5.0, 60.0, [])
+    entry, _ = read({"command": ["x"], "timeout": {"request": 60000}}, "opencode")
+    assert (entry.connect_timeout, entry.timeout) == (None, 60.0)
+
+
 def test_a_whole_line_is_split_and_told() -> None:
     """F-MANY-7: argv is a list; a line with spaces is a guess, so there is a warning."""
     entry, told = read({"command": 'npx -y "a b"', "args": ["c"]})
