@@ -16,6 +16,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from conformance import (
@@ -30,6 +31,7 @@ from conformance import (
     readme,
     replay,
     server_suite,
+    traces,
 )
 from conformance.peers.install import install_all
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, Row, exit_code
@@ -50,7 +52,6 @@ class Part:
 PARTS = {
     "replay": Part(replay.run),
     "published": Part(published.run, provide=published.provide),
-    "judged": Part(judged.run, provide=published.provide),
     "live": Part(live.run, live.ENVIRONMENTS),
     "bridged": Part(bridged.run, bridged.ENVIRONMENTS),
     "scenarios": Part(server_suite.run, server_suite.ENVIRONMENTS),
@@ -58,6 +59,7 @@ PARTS = {
     "authorized": Part(authorized.run, authorized.ENVIRONMENTS),
     "negotiate": Part(negotiate.run),
     "official": Part(official.run, official.ENVIRONMENTS),
+    "judged": Part(judged.run, provide=published.provide),  # what the others have said
 }
 
 
@@ -66,13 +68,14 @@ def main() -> int:
     arguments = parse()
     begun = time.monotonic()
     rows: list[Row] = []
-    for name in arguments.parts:
-        if not arguments.offline:
-            provide(PARTS[name])
-        for row in rows_of(name):
-            rows.append(row)
-            if row.outcome != NOT_RUN:  # those are named in the end, by their reasons
-                print(textwrap.fill(str(row), 100, subsequent_indent=" " * 11), flush=True)
+    with traces.kept() if "judged" in arguments.parts else nullcontext():
+        for name in arguments.parts:
+            if not arguments.offline:
+                provide(PARTS[name])
+            for row in rows_of(name):
+                rows.append(row)
+                if row.outcome != NOT_RUN:  # those are named in the end, by their reasons
+                    print(textwrap.fill(str(row), 100, subsequent_indent=" " * 11), flush=True)
     print("", *report(rows), sep="\n")
     print(f"{total(rows)} in {time.monotonic() - begun:.0f}s")
     if arguments.write_readme and exit_code(rows, strict=True) == 0:
@@ -93,7 +96,7 @@ def parse() -> argparse.Namespace:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     if arguments.write_readme and arguments.parts:
         parser.error("the README shows a run of all parts")
-    arguments.parts = arguments.parts or list(PARTS)
+    arguments.parts = [each for each in PARTS if each in (arguments.parts or PARTS)]
     return arguments
 
 

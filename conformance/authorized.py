@@ -21,10 +21,10 @@ from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import mcpclient
-from conformance import peers
+from conformance import peers, traces
 from conformance.results import FAILED, LEFT_OUT, NOT_RUN, PASSED, STREAMABLE_HTTP, Row
 from conformance.situation import redirect_of
 from conformance.workspace import free_port, wait_until_it_listens
@@ -132,8 +132,8 @@ def _place(command: list[str], revision: str) -> Iterator[Place]:
 
 
 async def _call(place: Place, provider: mcpclient.AuthProvider) -> None:
-    auth = place.auth(provider)
-    async with mcpclient.connect(place.url, auth=auth, protocol_version=place.revision) as client:
+    options: dict[str, Any] = {"auth": place.auth(provider), "trace": traces.new("authorized")}
+    async with mcpclient.connect(place.url, protocol_version=place.revision, **options) as client:
         _expect(client.protocol_version, place.revision)
         _expect((await client.call_tool("echo", {"text": "hello"})).text, "hello")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-from conformance import bridged_many, inspector_cli, live, peers
+from conformance import bridged_many, inspector_cli, live, peers, traces
 from conformance.comparing import Comparison, Report, compare
 from conformance.live_plans import Plan, plans
 from conformance.results import FAILED, NOT_RUN, PASSED, STDIO, Row
@@ -36,7 +36,7 @@ def run() -> Iterator[Row]:
         ]
         for rows in workers.map(_meet, meetings):
             yield from rows
-    yield from bridged_many.run(BRIDGE)
+    yield from bridged_many.run(bridge())
 
 
 def _meet(meeting: live.Meeting) -> list[Row]:
@@ -100,10 +100,15 @@ def _questions(plan: Plan) -> Iterator[list[str]]:
         yield ["resources/read", "--uri", uri]
 
 
+def bridge() -> list[str]:
+    """Return the command of a bridge that leaves what it says for `conformance.judged`."""
+    return traces.tapped("bridged", BRIDGE, "--trace")
+
+
 def through_bridge(plan: Plan, target: Report) -> list[str]:
     """Return the command of a bridge in front of a server."""
     if "command" not in target:
         transport = {"sse": ["--transport", "sse"]}.get(target["transport"], [])
-        return [*BRIDGE, *transport, target["url"]]
+        return [*bridge(), *transport, target["url"]]
     variables = [f"--env={name}={value}" for name, value in plan.environment.items()]
-    return [*BRIDGE, "--quiet", *variables, "--", *target["command"]]
+    return [*bridge(), "--quiet", *variables, "--", *target["command"]]

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import mcpclient
+from conformance import traces
 from conformance.auth_scenarios import AUTH_SCENARIOS
 from conformance.situation import Scenario, Situation
 
@@ -154,7 +155,7 @@ def main() -> None:
     if name not in SCENARIOS:
         sys.exit(f"there is no such scenario: {name}")
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT") or "{}")
-    situation = Situation(sys.argv[-1], context)
+    situation = Situation(sys.argv[-1], context, trace=traces.new("official"))
     try:
         asyncio.run(SCENARIOS[name](situation))
     finally:

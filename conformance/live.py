@@ -20,19 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import mcpclient
-from conformance import peers
+from conformance import peers, traces
 from conformance.comparing import Report, compare
 from conformance.live_plans import ALLOWANCES, STATELESS, Plan, plans
-from conformance.results import (
-    FAILED,
-    LEGACY_SSE,
-    NOT_RUN,
-    PASSED,
-    STDIO,
-    STREAMABLE_HTTP,
-    WEBSOCKET,
-    Row,
-)
+from conformance.results import FAILED, NOT_RUN, PASSED, TRANSPORT_OF, Row
 from conformance.workspace import listening, workspace
 
 # Real seconds for one client to ask everything.
@@ -40,8 +31,6 @@ ASK_LIMIT = 120
 
 # Meetings at the same time: most of one is waiting for programs to start.
 WORKERS = 2
-
-TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
 
 # The reference clients, and the environment of each.
 PYTHON_SDK = "the Python SDK"
@@ -67,7 +56,7 @@ class Meeting:
     @property
     def row(self) -> partial[Row]:
         """A row about this meeting; its outcome and what was found are to be filled in."""
-        transport = TRANSPORTS[peers.SERVERS[self.plan.server].transport]
+        transport = TRANSPORT_OF[peers.SERVERS[self.plan.server].transport]
         return partial(Row, "live", revision=self.revision, transport=transport)
 
     @property
@@ -129,7 +118,9 @@ def target_of(plan: Plan, command: list[str]) -> Iterator[Report]:
 async def _ask(meeting: Meeting, target: Report) -> Report:
     """Ask a server everything through this library."""
     plan = meeting.plan
-    connect = partial(mcpclient.connect, protocol_version=meeting.pinned_version)
+    connect = partial(
+        mcpclient.connect, protocol_version=meeting.pinned_version, trace=traces.new("live")
+    )
     if "url" in target:
         connecting = connect(target["url"])
     else:

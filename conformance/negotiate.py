@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any, Callable, NamedTuple
 
 import mcpclient
+from conformance import traces
 from conformance.results import FAILED, LEFT_OUT, PASSED, STREAMABLE_HTTP, Row
 from conformance.workspace import free_port, wait_until_it_listens
 from mcpclient.net import kerberos as contexts
@@ -77,6 +78,7 @@ def run() -> Iterator[Row]:
 
 
 async def _call(url: str, place: Place, **options: Any) -> None:
+    options["trace"] = traces.new("authorized")
     async with mcpclient.connect(url, ca_file=place.certificate, **options) as client:
         calls = [client.call_tool("echo", {"text": str(number)}) for number in range(10)]
         found = [done.text for done in await asyncio.gather(*calls)]

@@ -21,7 +21,8 @@ _ABOUT = textwrap.fill(
     "WebSocket checks without a revision are cases of Autobahn's test suite, except for "
     "compression and speed; HTTP logins without a revision use Negotiate. The column "
     '"bridged" counts the reference clients\' sessions through `mcpclient bridge` and the '
-    "official suite's server scenarios. The sets below belong to the official suite.",
+    'official suite\'s server scenarios, and "judged" the messages, both ways, in all the others '
+    "that are valid by the specification's schemas. The sets below belong to the official suite.",
     100,
 )
 

@@ -15,7 +15,9 @@ STDIO = "stdio"
 STREAMABLE_HTTP = "Streamable HTTP"
 LEGACY_SSE = "legacy SSE"
 WEBSOCKET = "WebSocket"
-TRANSPORTS = (STDIO, STREAMABLE_HTTP, LEGACY_SSE, WEBSOCKET)
+TRANSPORT_OF = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
+"""By the names that the library gives them."""
+TRANSPORTS = tuple(TRANSPORT_OF.values())
 
 
 @dataclass(frozen=True)

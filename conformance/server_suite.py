@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -17,21 +18,22 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from conformance import official, peers
-from conformance.bridged import BRIDGE
+from conformance import bridged, official, peers, traces
 from conformance.official import LIMIT, RESULTS_NAME
 from conformance.results import FAILED, NOT_RUN, PASSED, STDIO, Row
 from conformance.workspace import listening
 from mcpclient.protocol.negotiation import LATEST_HANDSHAKE, LATEST_STATELESS
 
 ENVIRONMENTS = (*official.ENVIRONMENTS, "mcp2")
-FRONT = [*BRIDGE[:1], "-m", "conformance.front"]
+FRONT = [sys.executable, "-m", "conformance.front"]
 GATEWAY = [
-    *BRIDGE[:1],
+    sys.executable,
     "-c",
     "import asyncio, mcpclient, sys; words = sys.argv[1:]; "
+    "options = {'trace': words.pop(0) if words[0].endswith('.jsonl') else None}; "
+    "options.update(naming='tool', stderr='discard'); "
     "server = words[1:] if words[0] == '--' else words[0]; "
-    "servers = mcpclient.Manager({'server': server}, naming='tool', stderr='discard'); "
+    "servers = mcpclient.Manager({'server': server}, **options); "
     "asyncio.run(mcpclient.bridge(servers, wait=60))",
 ]
 SUITE = "@modelcontextprotocol/conformance/dist/index.js"
@@ -115,7 +117,8 @@ def _compare(node: str, server: Sequence[str], leg: Leg) -> list[Row]:
         judged = [*FRONT, *stdio] if leg.is_stdio else [*server, "http"]
         direct = stack.enter_context(listening(judged, {}))
         target = ["--", *stdio] if leg.is_stdio else [f"http://127.0.0.1:{direct}/mcp"]
-        bridge = GATEWAY if leg.is_gateway else [*BRIDGE, "--quiet", *leg.options]
+        gateway = traces.tapped("bridged", GATEWAY)
+        bridge = gateway if leg.is_gateway else [*bridged.bridge(), "--quiet", *leg.options]
         command = [*FRONT, *bridge, *target]
         through = stack.enter_context(listening(command, {}))
         expected, found = (_judged(node, port, leg) for port in (direct, through))

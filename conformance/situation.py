@@ -74,18 +74,19 @@ class Situation:
     """What a scenario is given.
 
     ``context``: the suite's description of it. ``browse``: the user's browser. ``revision``: the
-    one that was spoken last, empty before.
+    one that was spoken last, empty before. ``trace``: the file of transcripts of its connections.
     """
 
     url: str
     context: Mapping[str, Any] = field(default_factory=dict)
     browse: Browser = follow
     revision: str = ""
+    trace: str | None = None
 
     @asynccontextmanager
     async def connected(self, **options: Any) -> AsyncIterator[mcpclient.Client]:
         """Connect with these options of `mcpclient.connect`."""
-        async with mcpclient.connect(self.url, **options) as client:
+        async with mcpclient.connect(self.url, trace=self.trace, **options) as client:
             self.revision = client.protocol_version or ""
             yield client
 

@@ -9,7 +9,7 @@ from conformance.results import FAILED, LEFT_OUT, NOT_RUN, TRANSPORTS, Row
 from mcpclient.protocol.negotiation import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
 
 REVISIONS = (*HANDSHAKE_VERSIONS, *STATELESS_VERSIONS)
-PARTS = ("replay", "live", "websocket", "authorized", "bridged", "official")
+PARTS = ("replay", "live", "websocket", "authorized", "bridged", "official", "judged")
 
 NOTHING = "–"
 

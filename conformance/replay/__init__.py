@@ -17,15 +17,7 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from conformance.results import (
-    FAILED,
-    LEGACY_SSE,
-    PASSED,
-    STDIO,
-    STREAMABLE_HTTP,
-    WEBSOCKET,
-    Row,
-)
+from conformance.results import FAILED, PASSED, TRANSPORT_OF, Row
 from mcpclient.recording.transcript import Transcript, read_transcripts
 
 from .chunkings import CHUNKINGS, Chunking
@@ -38,8 +30,6 @@ from .recorded import is_paced, revision_offered, size_of
 __all__ = ["FOLDER", "chunkings_of", "replay", "run", "run_here", "transcripts", "without_logs"]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
-
-_TRANSPORTS = {"stdio": STDIO, "http": STREAMABLE_HTTP, "sse": LEGACY_SSE, "ws": WEBSOCKET}
 
 # How many transcripts one process plays at once: much of the time of one is waiting.
 _AT_ONCE = 4
@@ -114,7 +104,7 @@ async def _replay_all(chosen: dict[str, Transcript]) -> list[Row]:
 async def _row(name: str, transcript: Transcript) -> Row:
     """Play one transcript in all chunkings. A check that is made in each of them counts once."""
     header = transcript.header
-    transport = _TRANSPORTS[header["transport"]]
+    transport = TRANSPORT_OF[header["transport"]]
     spoken = header["protocol_version"] or revision_offered(transcript)
     revision = spoken or header["script"].get("revision", "")
     row = partial(Row, "replay", name, revision=revision, transport=transport)

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import mcpclient
-from conformance import peers
+from conformance import peers, traces
 from conformance.results import FAILED, NOT_RUN, PASSED, WEBSOCKET, Row
 from conformance.summary import REVISIONS
 from conformance.websocket import autobahn
@@ -92,7 +92,10 @@ def _running(command: list[str]) -> Iterator[int]:
 async def _meet(port: int, revision: str) -> None:
     """Connect as a user would; raises AssertionError when one of `CHECKS` does not hold."""
     url = f"ws://127.0.0.1:{port}/mcp"
-    async with mcpclient.connect(url, proxy=False, protocol_version=revision) as client:
+    trace = traces.new("websocket")
+    async with mcpclient.connect(
+        url, proxy=False, protocol_version=revision, trace=trace
+    ) as client:
         if client.protocol_version != revision:
             raise AssertionError(f"negotiated {client.protocol_version}")
         texts = [f"number {number} é" for number in range(CALLS)]

@@ -6,8 +6,9 @@ from pathlib import Path
 
 from conformance import peers
 from conformance.comparing import Allowance, Report, compare, differences
-from conformance.live import REFERENCES, TRANSPORTS
+from conformance.live import REFERENCES
 from conformance.live_plans import ALLOWANCES, plans
+from conformance.results import TRANSPORT_OF
 from conformance.summary import REVISIONS
 from tests.support.tables import each_row
 
@@ -53,10 +54,10 @@ def test_every_allowance_names_a_reference_and_a_reason() -> None:
 
 def test_every_revision_is_met_over_every_transport_it_has(tmp_path: Path) -> None:
     met = {
-        (revision, TRANSPORTS[peers.SERVERS[plan.server].transport])
+        (revision, TRANSPORT_OF[peers.SERVERS[plan.server].transport])
         for plan in plans(tmp_path, "http://127.0.0.1/")
         for revision in plan.revisions
     }
-    both = {(revision, name) for revision in REVISIONS for name in TRANSPORTS.values()}
+    both = {(revision, name) for revision in REVISIONS for name in TRANSPORT_OF.values()}
     # The stateless era is specified for stdio and Streamable HTTP, and the SDKs have no more.
     assert both - met == {("2026-07-28", "legacy SSE"), ("2026-07-28", "WebSocket")}

@@ -10,7 +10,6 @@ import pytest
 from conformance import (
     authorized,
     claims,
-    live,
     official,
     peers,
     readme,
@@ -28,6 +27,7 @@ from conformance.results import (
     PASSED,
     STDIO,
     STREAMABLE_HTTP,
+    TRANSPORT_OF,
     WEBSOCKET,
     Row,
 )
@@ -38,6 +38,7 @@ ROWS = [
     Row("live", "three", PASSED, "", "2024-11-05", LEGACY_SSE, 5, 5),
     Row("official", "four", PASSED, "", "2026-07-28", STDIO, 2, 2, group="set", skipped=1),
     Row("official", "five", FAILED, "", "2026-07-28", STDIO, 4, 1, group="set", warnings=2),
+    Row("judged", "ten", PASSED, "", "2026-07-28", STDIO, 7, 7),
     Row("websocket", "six", NOT_RUN, "no network"),
     Row("websocket", "seven", NOT_RUN, "no network"),
     Row("websocket", "eight", LEFT_OUT, "no chromium"),
@@ -60,11 +61,12 @@ def test_the_table_counts_what_held_by_revision_transport_and_part() -> None:
     table = summary.table(ROWS)
     lines = lines_of(table)
     assert cells(table.splitlines()[0])[2:] == [*summary.PARTS, "all"]
-    assert lines["2024-11-05", STDIO] == ["4 of 7", "–", "–", "–", "–", "–", "4 of 7"]
-    assert lines["2024-11-05", LEGACY_SSE] == ["–", "5 of 5", "–", "–", "–", "–", "5 of 5"]
-    assert lines["2026-07-28", STDIO] == ["–", "–", "–", "–", "–", "3 of 6", "3 of 6"]
-    assert lines["any", WEBSOCKET] == ["–", "–", "6 of 6", "–", "–", "–", "6 of 6"]
-    assert lines["all", "all"] == ["4 of 7", "5 of 5", "6 of 6", "–", "–", "3 of 6", "18 of 24"]
+    assert lines["2024-11-05", STDIO] == ["4 of 7", *["–"] * 6, "4 of 7"]
+    assert lines["2024-11-05", LEGACY_SSE] == ["–", "5 of 5", *["–"] * 5, "5 of 5"]
+    assert lines["2026-07-28", STDIO] == [*["–"] * 5, "3 of 6", "7 of 7", "10 of 13"]
+    assert lines["any", WEBSOCKET] == ["–", "–", "6 of 6", *["–"] * 4, "6 of 6"]
+    assert lines["all", "all"][:3] == ["4 of 7", "5 of 5", "6 of 6"]
+    assert lines["all", "all"][3:] == ["–", "–", "3 of 6", "7 of 7", "25 of 31"]
 
 
 def test_the_tables_go_between_the_markers_of_the_readme_and_nowhere_else(
@@ -119,12 +121,12 @@ def test_the_readme_shows_numbers_where_somebody_is_met_and_nowhere_else(tmp_pat
     }
     headers = [transcript.header for transcript in replay.transcripts().values()]
     assert shown["replay"] >= {
-        (header["protocol_version"], live.TRANSPORTS[header["transport"]])
+        (header["protocol_version"], TRANSPORT_OF[header["transport"]])
         for header in headers
         if header["protocol_version"] in summary.REVISIONS
     }
     assert shown["live"] == {
-        (revision, live.TRANSPORTS[peers.SERVERS[plan.server].transport])
+        (revision, TRANSPORT_OF[peers.SERVERS[plan.server].transport])
         for plan in plans(tmp_path, "http://127.0.0.1/")
         for revision in plan.revisions
     }

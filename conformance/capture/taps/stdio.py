@@ -1,8 +1,9 @@
 """The tap of stdio: a program that a client starts in place of the server, which it starts itself.
 
 Usage: ``python stdio.py SEEN COMMAND [ARGUMENT …]``. What passes is written to the file SEEN, one
-line of JSON each (see `read_seen`). It needs nothing but the standard library, and imports nothing
-of this package when it runs as a program.
+line of JSON each (see `read_seen`). In these words, `NEW` stands for a name that no other tap has.
+It needs nothing but the standard library, and imports nothing of this package when it runs as a
+program.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
+
+NEW = "{new}"
 
 
 class Relay:
@@ -91,6 +95,8 @@ def read_seen(path: Path) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    with open(sys.argv[1], "a", encoding="utf-8") as file:
-        code = Relay(file, sys.argv[2:]).run()
+    name = uuid.uuid4().hex
+    place, *command = (word.replace(NEW, name) for word in sys.argv[1:])
+    with open(place, "a", encoding="utf-8") as file:
+        code = Relay(file, command).run()
     os._exit(code)  # the thread that reads may still do so
