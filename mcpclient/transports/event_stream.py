@@ -83,11 +83,11 @@ class EventStream:
             elif event.data and event.event == "message" and not self._is_replay(event.id):
                 self._deliver(event.data)
         position = self._decoder.last_event_id
-        if position != self.last_event_id and len(position) <= _MAX_ID_LENGTH:
-            # A new connection begins without a position, and continues from the one before.
-            if position or self._decoder.has_ids:
-                self.last_event_id = position
-                self.progressed = True
+        # A new connection begins without a position, and continues from the one before.
+        is_given = position or self._decoder.has_ids
+        if is_given and position != self.last_event_id and len(position) <= _MAX_ID_LENGTH:
+            self.last_event_id = position
+            self.progressed = True
         if self._decoder.retry is not None:
             self._retry = self._decoder.retry
 
