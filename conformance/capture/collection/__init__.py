@@ -7,10 +7,10 @@ from conformance.capture.collection import (
     own_server,
     programs,
     python_client,
+    reactions,
     reference_servers,
     stateless,
 )
-from conformance.capture.collection.reactions import REACTIONS
 from conformance.scripts import Script
 
 SCRIPTS: tuple[Script, ...] = (
@@ -20,5 +20,5 @@ SCRIPTS: tuple[Script, ...] = (
     *authorization.SCRIPTS,
     *python_client.SCRIPTS,
     *programs.SCRIPTS,
-    *(reaction.script for reaction in REACTIONS),
+    *reactions.SCRIPTS,
 )
