@@ -6,6 +6,7 @@ the package that counts its steps and the bytes it goes through (`tests.tools.wo
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import random
@@ -239,6 +240,25 @@ def tools_of_a_server(counter: WorkCounter, size: int) -> Work:
     home = SimpleNamespace(name="server", client=None, trusted=False, stale=False)
     tools = [{"name": f"tool_{number}", "inputSchema": {}} for number in range(size // 4)]
     return lambda: (catalog.update(home, tools), catalog.update(home, tools))
+
+
+def resources_of_several_servers(counter: WorkCounter, size: int) -> Work:
+    items = [{"uri": f"file:///{number}"} for number in range(size)]
+    names = counter.module("manager.naming").ToolNames("server__tool", 64)
+
+    async def listed(method: str, key: str) -> list[dict[str, str]]:
+        return items
+
+    upstreams = {
+        name: SimpleNamespace(name=name, listed=listed, offers=lambda kind: True)
+        for name in ("a", "b")
+    }
+    changes = SimpleNamespace(changed=lambda *kinds: None)
+    gateway = SimpleNamespace(
+        upstreams=upstreams, changes=changes, tasks=SimpleNamespace(start=asyncio.ensure_future)
+    )
+    directory = counter.module("gateway.directory").Directory(gateway, names)
+    return lambda: asyncio.run(directory.items("resources/list"))
 
 
 def a_configuration_file(counter: WorkCounter, size: int) -> Work:

@@ -45,6 +45,7 @@ class Directory:
         self._gateway = gateway
         self._names = ToolNames(names.naming, names.limit)
         self._listed: dict[str, dict[str, Items]] = {method: {} for method in LISTS}
+        self._keys: dict[str, dict[str, set[str]]] = {method: {} for method in LISTS}
         self._told: set[str] = set()  # the collisions that were reported
 
     async def items(self, method: str) -> list[dict[str, Any]]:
@@ -66,8 +67,10 @@ class Directory:
                 work.add_done_callback(lambda _: self._gateway.changes.changed(capability))
 
     async def _ask(self, method: str, upstream: ManagedUpstream) -> None:
+        kind, key = LISTS[method]
         try:
-            self._listed[method][upstream.name] = await upstream.listed(method, LISTS[method][0])
+            items = self._listed[method][upstream.name] = await upstream.listed(method, kind)
+            self._keys[method][upstream.name] = {str(item.get(key)) for item in items}
         except McpError as error:
             _logger.warning("%s: %s failed: %s", upstream.name, method, error)
 
@@ -81,11 +84,10 @@ class Directory:
 
     def host_uri(self, server: str, uri: str, method: str = _RESOURCES) -> str:
         """Return the host's URI for a resource, or its template, of a server."""
-        key = LISTS[method][1]
-        for other, items in self._in_order(method):
+        for other in self._gateway.upstreams:
             if other == server:
                 break
-            if any(item.get(key) == uri for item in items):
+            if uri in self._keys[method].get(other, ()):
                 if uri not in self._told:
                     self._told.add(uri)
                     text = "%s and %s both have %s: the second is %s:%s for the host"
@@ -148,8 +150,8 @@ class Directory:
         return self._gateway.upstreams[found[0]], found[1]
 
     def _find(self, wanted: str, key: str) -> tuple[str, str] | None:
-        for server, items in self._in_order(_RESOURCES if key == "uri" else _TEMPLATES):
-            if any(item.get(key) == wanted for item in items):
+        for server in self._gateway.upstreams:
+            if wanted in self._keys[_RESOURCES if key == "uri" else _TEMPLATES].get(server, ()):
                 return server, wanted
         for server in self._gateway.upstreams:
             if wanted.startswith(f"{server}:") and ":" in wanted[len(server) + 1 :]:

@@ -95,9 +95,12 @@ class ManagedUpstream(Upstream):
         server = self.server
         limits = RequestOptions(self.connection.options.timeouts.tool, None)  # of the connection
         deadline = CallDeadline(self.connection, method, limits, params)
-        is_harmless = method in REPEATABLE or server.is_repeatable(subject)
         work = partial(super().forward, method, params, subject, is_raw=is_raw)
-        return await server.call(deadline, lambda rest: work(), lambda: is_harmless)
+
+        def is_harmless() -> bool:  # it takes a look at all tools, so only after a loss
+            return method in REPEATABLE or server.is_repeatable(subject)
+
+        return await server.call(deadline, lambda rest: work(), is_harmless)
 
     def relay(self, method: str, params: Params, asked: Params | None = None) -> Relayed | None:
         """Return a request that needs no task; tokens and tasks have to be remembered."""
