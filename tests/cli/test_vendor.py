@@ -11,6 +11,9 @@ from mcpclient.cli.main import main
 from mcpclient.cli.vendor import _imported_as
 from mcpclient.vendoring.manifest import verify
 from mcpclient.vendoring.parts import PARTS
+from tests.support.copies import read_package_once
+
+_once = pytest.fixture(autouse=True)(read_package_once)
 
 
 @pytest.mark.parametrize(

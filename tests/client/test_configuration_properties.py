@@ -2,51 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.errors import UsageError
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, hostile_json, texts
-from tests.tools.fuzz.targets import configuration
-
-NAMES = ["command", "args", "env", "cwd", "url", "headers", "type", "mcpServers", "transport"]
-places = st.sampled_from(
-    [
-        "https://h/mcp",
-        "ws://u:p@h",
-        "tcp://h:1",
-        "unix:///s",
-        "http://[",
-        "npx",
-        "stdio",
-        "sse",
-        "/",
-    ]
-)
-entries = st.dictionaries(
-    st.sampled_from(NAMES),
-    places | st.lists(places, max_size=2) | hostile_json(["A", *NAMES]),
-    max_size=4,
-)
-
-
-@examples(80)
-@given(entries | entries.map(lambda entry: {"mcpServers": {"one": entry}}))
-def test_any_configuration_is_used_or_refused(config: dict[str, Any]) -> None:
-    """F-API-1: also where a value is of a type that makes no sense there."""
-    configuration.target(json.dumps(config).encode())
-
-
-@examples(40)
-@given(texts | places | st.lists(places | clean_texts, max_size=3).map(" ".join))
-def test_any_text_is_a_server_or_refused(text: str) -> None:
-    """F-API-1: a URL, a script or a command line, or none."""
-    configuration.target(text.encode("utf-8", "surrogatepass"))
+from tests.support.strategies import texts
 
 
 @examples(40)

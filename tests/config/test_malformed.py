@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from mcpclient.entries.fields import FIELDS
 from mcpclient.gate.load import load_config
+from tests.support.properties import examples
 from tests.support.strategies import json_values
 
 from .malformed import MALFORMED, Malformed
@@ -60,7 +61,7 @@ entries = st.dictionaries(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.dictionaries(st.text(max_size=8), entries | json_values, max_size=3))
 def test_any_entries_are_servers_or_problems(
     tmp_path_factory: pytest.TempPathFactory, servers: dict[str, Any]

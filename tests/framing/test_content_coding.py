@@ -6,18 +6,14 @@ import gzip
 import tracemalloc
 import zlib
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from mcpclient.errors import ProtocolViolation
 from mcpclient.framing.content_coding import (
     MAX_PIECE,
     ContentDecoder,
 )
-from tests.support.properties import examples
 from tests.support.tables import each_row
 
-from .chunkings import chunkings, cuts, split
+from .chunkings import chunkings
 
 TEXT = b'{"jsonrpc": "2.0", "result": "hello hello hello"}'
 
@@ -118,30 +114,3 @@ def test_an_event_stream_is_decoded_as_it_comes() -> None:
             assert b"".join(decoder.decode(flushed)) == event
         decoder.finish()
         assert decoder.fault is not None
-
-
-bodies = st.one_of(
-    st.binary(max_size=80),
-    st.tuples(
-        st.sampled_from([body for _, body in GOOD.values()]),
-        st.integers(min_value=0, max_value=120),
-        st.binary(max_size=3),
-    ).map(lambda made: made[0][: made[1]] + made[2] + made[0][made[1] + len(made[2]) :]),
-)
-
-
-@given(st.sampled_from(["", "gzip", "deflate"]), bodies, cuts)
-@examples(100)
-def test_any_bytes_never_raise(coding: str, body: bytes, places: list[int]) -> None:
-    """F-WIRE-5: whatever a body holds, it is decoded or a fault, the same for every cut."""
-    whole, cut = decode(coding, [body]), decode(coding, split(body, places))
-    assert (whole[1] is None) == (cut[1] is None)
-    if whole[1] is None:
-        assert whole == cut
-
-
-@given(st.text(max_size=40))
-@examples(60)
-def test_any_header_value_never_raises(value: str) -> None:
-    decoder = ContentDecoder(value)
-    assert decoder.fault is not None or list(decoder.decode(b"")) == []

@@ -171,24 +171,6 @@ def test_faulty_answers_in_every_chunking(name: str) -> None:
             assert found.keep_alive == expected.keep_alive
 
 
-FRAGMENTS = (
-    (OK, CHUNKED, b"HTTP/1.", b"1 ", b"0 ", b"200", b"101", b"\r\n", b"\n", b"\r", b"\r\n\r\n"),
-    (b"Content-Length: ", b"Transfer-Encoding: ", b"chunked", b"Connection: close\r\n", b": "),
-    (b"3", b"0", b";", b"a", b" ", b"\0", b"\xff", b"abc"),
-)
-fragments = st.sampled_from([fragment for row in FRAGMENTS for fragment in row])
-wires = st.one_of(st.lists(fragments, max_size=25).map(b"".join), st.binary(max_size=60))
-
-
-@given(wires, cuts, st.sampled_from(["GET", "HEAD", "CONNECT"]))
-@examples(150)
-def test_any_bytes_never_raise(wire: bytes, places: list[int], method: str) -> None:
-    """F-WIRE-5: whatever arrives, the parser answers in events, the same for every cut."""
-    whole, found = receive([wire], method), receive(split(wire, places), method)
-    assert found._replace(fault="", keep_alive=None) == whole._replace(fault="", keep_alive=None)
-    assert bool(found.fault) == bool(whole.fault)
-
-
 def test_start_needs_a_free_connection() -> None:
     """F-WIRE-5: one request at a time, and none on a connection that ended."""
     parser = ResponseParser()

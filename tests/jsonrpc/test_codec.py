@@ -12,19 +12,10 @@ from hypothesis import strategies as st
 from mcpclient.errors import UsageError
 from mcpclient.jsonrpc import codec
 from mcpclient.jsonrpc.codec import (
-    MalformedMessage,
     decode,
     encode,
 )
 from tests.support.properties import examples
-
-
-def decoded_or_fault(text: bytes | str) -> Any:
-    try:
-        return decode(text)
-    except MalformedMessage as fault:
-        return fault
-
 
 # Out
 
@@ -65,22 +56,3 @@ def test_what_is_encoded_is_decoded(message: dict[str, Any]) -> None:
     else:
         assert decode(text) == message
         assert decode(b"\xef\xbb\xbf" + text) == message
-
-
-fragments = st.sampled_from(
-    [
-        *b'{ } [ ] " \\ "id": 7 "7" , : "method": \xff \\ud800 1e999 NaN "jsonrpc":"2.0"'.split(),
-        *(b"\xef\xbb\xbf", b" ", b"\n"),
-    ]
-)
-
-
-@given(st.binary(max_size=60) | st.lists(fragments, max_size=20).map(b"".join))
-@examples(150)
-def test_any_bytes_decode_or_are_malformed(text: bytes) -> None:
-    """F-WIRE-7: no bytes make the decoder raise anything but MalformedMessage."""
-    for form in (text, text.decode("latin-1"), text.decode("utf-8", "surrogateescape")):
-        value = decoded_or_fault(form)
-        if isinstance(value, MalformedMessage):
-            assert value.reason
-            assert isinstance(value.request_id, (int, str, type(None)))

@@ -13,7 +13,6 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net.cookies import CookieJar
 from tests.support.properties import examples
 from tests.support.strategies import tokens
-from tests.tools.fuzz.targets import cookies
 
 HOME = parse_url("https://h.example/a/b")
 NOW = 1_000_000_000.0
@@ -42,17 +41,3 @@ def test_any_date_ends_a_cookie(moment: int) -> None:
     date = format_datetime(EPOCH + timedelta(seconds=moment), usegmt=True)
     jar.store(HOME, Headers([("Set-Cookie", f"a=b; Expires={date}")]))
     assert bool(jar.header_for(HOME)) is (moment > NOW)
-
-
-fields = st.lists(
-    st.sampled_from(["a", "=", ";", " ", "Expires=", "Max-Age=", "-", "0000", "1601", "Jan", "99"])
-    | st.sampled_from([":", "00:00:00", "GMT", "Domain=.", "Path=/", "\xff", "Secure", ",", "\t"]),
-    max_size=12,
-).map("".join)
-
-
-@examples(80)
-@given(st.lists(fields, max_size=3))
-def test_any_field_is_a_cookie_or_ignored(lines: list[str]) -> None:
-    """F-HTTP-14"""
-    cookies.target("\n".join(lines).encode("latin-1"))

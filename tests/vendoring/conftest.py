@@ -1,16 +1,9 @@
-"""Copies are made of one reading of the package: it is the same for all, and takes a second."""
+"""Copies of these tests are made of one reading of the package."""
 
 from __future__ import annotations
 
 import pytest
 
-from mcpclient.vendoring import copying
+from tests.support.copies import read_package_once
 
-_read: list[object] = []
-
-
-@pytest.fixture(autouse=True)
-def _read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not _read:
-        _read.append(copying._Modules())
-    monkeypatch.setattr(copying, "_Modules", lambda: _read[0])
+_once = pytest.fixture(autouse=True)(read_package_once)

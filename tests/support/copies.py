@@ -1,0 +1,18 @@
+"""Copies of the package for tests, made of one reading of it, which takes a second."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from mcpclient.vendoring import copying
+
+__all__ = ["read_package_once"]
+
+_once = cache(copying._Modules)
+
+
+def read_package_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have copies made of what the first one has read."""
+    monkeypatch.setattr(copying, "_Modules", _once)
