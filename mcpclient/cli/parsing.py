@@ -18,7 +18,6 @@ from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
-from ..net.recorder import open_trace
 from .command import (
     AnyCommand,
     Command,
@@ -419,6 +418,8 @@ def spelled(name: str) -> str:
 def check_logs(trace: str | None, audit: str | None = None) -> None:
     """Raise `UsageError` for a trace or an audit log that cannot be written."""
     if trace is not None:
+        from ..net.trace_writer import open_trace
+
         with writing(trace, "the trace"):
             open_trace(trace).close()
     if audit is not None:

@@ -62,7 +62,7 @@ class ToolCalls(Requests):
         self._listed.learn(counting)
         recorder = self._connection.options.network.recorder
         if recorder is not None and self._listed.secret_schemas:
-            recorder.learn_schemas(self._listed.secret_schemas)
+            recorder.schemas.update(self._listed.secret_schemas)
         return listed
 
     async def call_tool(

@@ -262,7 +262,7 @@ class Calls:
         # An item of their own: arguments may be large, and each progress step replaces the call's.
         recorder = connection_of(client).options.network.recorder
         assert recorder is not None, "every client has one"
-        self._board.put("asked", name, {"params": recorder.masked(request.params)})
+        self._board.put("asked", name, {"params": recorder.writer.masked(request.params)})
 
         def show(state: str, **more: Any) -> None:
             milliseconds = round((clock() - began) * 1000, 3)

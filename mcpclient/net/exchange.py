@@ -229,7 +229,7 @@ class Exchange:
             connection.run(self, request.method, self._bytes)
 
     def _begin_record(self, *, fresh: bool = False) -> None:
-        channel = self._recorder.http_channel()
+        channel = self._recorder.writer.http_channel()
         again = f"it was sent again as {channel.name}: the server had closed the connection"
         self._end_record(again if fresh else "complete")
         channel.sent(self._bytes)

@@ -1,211 +1,60 @@
-"""Transcripts, see `recording.transcript`, written while a client runs.
-
-Every client has a recorder, and few have a target: the modules that format and redact are imported
-with the first one.
-"""
+"""The recorder of a client, which few programs turn on: `trace_writer` then does its work."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, TextIO, Union
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Callable, Union
 
-from ..framing.logs import logger_for
-from ..jsonrpc.messages import Message
 from .clocks import timestamp
 
 if TYPE_CHECKING:
-    from ..recording.redaction import Redactor
-    from ..recording.transcript import HttpChannel, MessageLog
-
-_logger = logger_for("mcpclient.trace")
-
-# How many recorders of this process write to a file, or have written.
-_writers: Counter[str] = Counter()
+    from .trace_writer import TraceWriter
 
 TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
 
 
 class Recorder:
-    """Records everything that one client sends and receives, with secrets replaced.
+    """What a transcript has to know of one client, and its writer, which is made at first use.
 
-    It writes to any number of targets, which may be added and removed at any time; without one it
-    does nothing. A failure to write is logged once, and does not affect the client.
+    ``is_on``: whether there is a target, so that something is written. ``variables`` may be
+    secrets; ``schemas``: the input schemas of tools, by name, which mark arguments as secret.
+    ``connection``: its transport, its target and its time, and ``began``: the same time.
     """
 
     def __init__(self, target: TraceTarget | None = None) -> None:
-        self._targets: list[Callable[[str], Any]] = []
-        self._redactor_at_work: Redactor | None = None
-        self._variables: dict[str, str] = {}
-        self._schemas: dict[str, Any] = {}
-        self._connection: tuple[str, str, str] | None = None
-        self._began = time.monotonic()
-        self._channels = 0
-        self._complained = False
+        self.is_on: bool = False
+        self.variables: dict[str, str] = {}
+        self.schemas: dict[str, Any] = {}
+        self.connection: tuple[str, str, str] | None = None
+        self.began: float = time.monotonic()
         if target is not None:
-            self._targets.append(_writing_to(target))
-        self.is_on: bool = target is not None
-        """Whether there is a target."""
+            self.writer.add(target)
 
-    def add(
-        self, target: TraceTarget, recalled: Sequence[Message] = (), stderr: Sequence[str] = ()
-    ) -> Callable[[], None]:
-        """Write for one more target, from now on; the header of a connection comes first.
+    @cached_property
+    def writer(self) -> TraceWriter:
+        """The writer of the transcript."""
+        from .trace_writer import TraceWriter
 
-        ``recalled``: the request and the answer that opened the connection, from memory;
-        ``stderr``: the earlier lines of the server process. Returns a function that removes the
-        target; calling it twice does no harm.
-        """
-        write = _writing_to(target)
-        if self._connection is not None:
-            from ..recording import transcript
-
-            self._put(transcript.header(*self._connection), [write])
-        for direction, message in zip(("sent", "received"), recalled):
-            self.record(direction, "recalled", {"message": message}, [write])
-        for line in stderr:
-            self.record("received", "stderr", {"text": line, "recalled": True}, [write])
-        self._targets.append(write)
-        self.is_on = True
-
-        def end() -> None:
-            if write in self._targets:
-                self._targets.remove(write)
-            self.is_on = bool(self._targets)
-
-        return end
+        return TraceWriter(self)
 
     def begin(self, transport: str, target: str) -> None:
         """Write the header of a connection."""
-        self._began = time.monotonic()
-        self._connection = (transport, target, timestamp())
-        if self._targets:
-            from ..recording import transcript
-
-            self._put(transcript.header(*self._connection), self._targets)
-
-    def record(
-        self,
-        direction: str,
-        channel: str,
-        facts: Mapping[str, Any],
-        targets: Sequence[Callable[[str], Any]] | None = None,
-    ) -> None:
-        """Write one record, to all targets or to some."""
-        if targets or self._targets:
-            now = round(time.monotonic() - self._began, 6)
-            value = {"time": now, "direction": direction, "channel": channel, **facts}
-            self._put(value, targets or self._targets)
-
-    def note_failure(self, channel: str, error: BaseException, **facts: Any) -> None:
-        if self._targets:
-            from ..recording import transcript
-
-            told = {**facts, "error": transcript.error_facts(error, self._redactor)}
-            self.record("note", channel, told)
-
-    def stderr_line(self, line: str) -> None:
-        """Write a line that the server process wrote to its stderr."""
-        self.record("received", "stderr", {"text": line})
+        self.began = time.monotonic()
+        self.connection = (transport, target, timestamp())
+        if self.is_on:
+            self.writer.header()
 
     def learn(self, variables: Mapping[str, str]) -> None:
         """Remember the secrets among variables, to redact them in every record."""
-        self._variables.update(variables)
-        if self._redactor_at_work is not None:
-            self._redactor_at_work.learn(variables)
+        self.variables.update(variables)
+        if "writer" in vars(self):
+            self.writer.learn(variables)
 
-    def learn_schemas(self, schemas: Mapping[str, Any]) -> None:
-        """Remember input schemas of tools, by name, which mark arguments as secret."""
-        self._schemas.update(schemas)
-
-    def masked(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a call without the arguments that are known to be secret."""
-        masked: dict[str, Any] = self._redactor.masked(params)
-        return masked
-
-    @property
-    def _redactor(self) -> Redactor:
-        if self._redactor_at_work is None:
-            from ..recording.redaction import Redactor
-
-            self._redactor_at_work = Redactor(self._schemas)
-            self._redactor_at_work.learn(self._variables)
-        return self._redactor_at_work
-
-    def message_log(self, transport: str) -> MessageLog:
-        """Begin the record of the messages over a transport, by its name."""
-        from ..recording import transcript
-
-        return transcript.MessageLog(self, "websocket" if transport == "ws" else transport)
-
-    def http_channel(self) -> HttpChannel:
-        """Begin the record of a request and its response."""
-        from ..recording import transcript
-
-        self._channels += 1
-        return transcript.HttpChannel(self, f"http-{self._channels}")
-
-    def _put(self, value: Mapping[str, Any], targets: Iterable[Callable[[str], Any]]) -> None:
-        from ..recording import transcript
-
-        try:
-            line = transcript.write_line(self._redactor.record(value))
-        except Exception:
-            self._complain()
-            return
-        for write in list(targets):
-            try:
-                write(line)
-            except Exception:  # a full disk must not take the connection down
-                self._complain()
-
-    def _complain(self) -> None:
-        if not self._complained:
-            self._complained = True
-            _logger.exception("the trace could not be written; this is logged only once")
-
-
-def _writing_to(target: TraceTarget) -> Callable[[str], Any]:
-    if callable(target):
-        return partial(target)  # a function of its own, so that one target given twice is two
-
-    path = os.path.abspath(target)
-    _writers[path] += 1
-    number = _writers[path]
-
-    # Opened for each line, so that no line is lost, however the program ends.
-    def append(line: str) -> None:
-        if number > 1:  # the others' records may come between these
-            line = line.replace("{", f'{{"connection": {number}, ', 1)
-        with open_trace(target) as file:
-            file.write(line)
-
-    return append
-
-
-def open_trace(path: str | os.PathLike[str]) -> TextIO:
-    """Open a file to append a transcript to, for its owner only.
-
-    A transcript may hold secrets that cannot be recognised. Raises `OSError`,
-    also unless it is a regular file.
-    """
-    return open(path, "a", encoding="utf-8", newline="\n", opener=_open_privately)
-
-
-def _open_privately(path: str, flags: int) -> int:
-    from .files import make_private
-    from .regular_files import open_regular
-
-    descriptor: int = open_regular(path, flags)
-    status = os.fstat(descriptor)
-    # On Windows the mode tells nothing; there a file is made private when it is new.
-    may_be_public = not status.st_size if os.name == "nt" else status.st_mode & 0o077
-    if may_be_public:
-        with suppress(OSError):  # it belongs to another user, who decides
-            make_private(path)
-    return descriptor
+    def stderr_line(self, line: str) -> None:
+        """Write a line that the server process wrote to its stderr."""
+        if self.is_on:
+            self.writer.record("received", "stderr", {"text": line})

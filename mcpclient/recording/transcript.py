@@ -245,7 +245,7 @@ def bytes_of_event(record: Mapping[str, Any]) -> bytes:
 
 
 class Records(Protocol):
-    """A writer of records: a `net.recorder.Recorder`."""
+    """A writer of records: a `net.trace_writer.TraceWriter`."""
 
     def record(self, direction: str, channel: str, facts: Mapping[str, Any]) -> None:
         """Write one record."""

@@ -139,7 +139,7 @@ class WebSocketTransport(ConnectedTransport):
             request = HttpClient(self._dialer).encode(opener)
             channel = None
             if recorder is not None and recorder.is_on:
-                channel = HttpChannel(recorder, "websocket")
+                channel = HttpChannel(recorder.writer, "websocket")
                 channel.sent(request)
             stream.write(request)
             await opening.until(lambda: response.head is not None)

@@ -94,7 +94,7 @@ PARTS: dict[str, Part] = {
         "traces, recordings and replay",
         (
             *("transports.replaying", "recording.conversation", "recording.transcript"),
-            *("recording.redaction", "net.files"),
+            *("recording.redaction", "net.files", "net.trace_writer"),
         ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),

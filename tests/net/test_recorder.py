@@ -19,8 +19,8 @@ from tests.support.subprocesses import run_python
 def test_records_are_redacted() -> None:
     """F-AUTH-12, F-SHOW-6"""
     written = Written()
-    written.recorder.record("sent", "stdio", {"message": {"password": "s3cret"}})
-    written.recorder.note_failure("stdio", ConnectionLost("lost ?token=s3cret"), answers=1)
+    written.recorder.writer.record("sent", "stdio", {"message": {"password": "s3cret"}})
+    written.recorder.writer.note_failure("stdio", ConnectionLost("lost ?token=s3cret"), answers=1)
     written.recorder.stderr_line("a line")
     assert written.records == [
         {"direction": "sent", "channel": "stdio", "message": {"password": "redacted-1"}},
@@ -44,7 +44,7 @@ def test_a_trace_that_cannot_be_written_is_said_once(caplog: pytest.LogCaptureFi
     loop: list[Any] = []
     loop.append(loop)
     for message in ({}, {"a": {1}}, {"a": loop}):
-        recorder.record("sent", "stdio", {"message": message})
+        recorder.writer.record("sent", "stdio", {"message": message})
     recorder.begin("stdio", "server")
     assert caplog.text.count("the trace could not be written") == 1
 
@@ -93,7 +93,7 @@ def test_a_message_of_any_depth_is_written(caplog: pytest.LogCaptureFixture) -> 
     for _ in range(5000):
         message = [message]
     written.recorder.begin("stdio", "server?token=s3cret")
-    written.recorder.record("received", "stdio", {"message": {"id": 1, "result": message}})
+    written.recorder.writer.record("received", "stdio", {"message": {"id": 1, "result": message}})
     header, record = read_transcripts(written.lines)[0].header, written.records[1]
     assert header["target"] == "server?token=redacted-1"
     assert record["message"] == "(JSON nested too deeply to be written)"
@@ -110,7 +110,7 @@ def test_what_writes_is_loaded_for_the_first_target() -> None:
         recorder.learn({"MY_KEY": "long-s3cret"})
         recorder.begin("stdio", "server")
         print(Recorder.__module__.replace("net.recorder", "recording") in sys.modules)
-        recorder.add(print)
+        recorder.writer.add(print)
         recorder.stderr_line("long-s3cret")
         """
     )

@@ -17,7 +17,7 @@ class Channels(Written):
     """The channels of HTTP of a recorder."""
 
     def channel(self) -> HttpChannel:
-        channel = self.recorder.http_channel()
+        channel = self.recorder.writer.http_channel()
         channel.sent(b"GET /mcp?key=v HTTP/1.1\r\nHost: h\r\nX-Mine: s3cret\r\n\r\n")
         self.lines.clear()
         return channel

@@ -300,12 +300,12 @@ class Connection(LoopBound):
         recorder.learn(self.options.env or {})
         session, agreement = self._session, self.agreement
         if not self.is_open or session is None or agreement is None:
-            return recorder.add(target)
+            return recorder.writer.add(target)
         if session.log is None and not session.transport.records_itself:
-            session.log = recorder.message_log(session.transport.name)
+            session.log = recorder.writer.message_log(session.transport.name)
         request = agreement.era.opening_request(_RECALLED_ID).message
         recalled = (request, response(_RECALLED_ID, agreement.raw))
-        return recorder.add(target, recalled, session.transport.stderr_tail.splitlines())
+        return recorder.writer.add(target, recalled, session.transport.stderr_tail.splitlines())
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.agreed(agreement.era)

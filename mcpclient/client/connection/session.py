@@ -360,7 +360,7 @@ class Session:
         if recorder is not None:
             recorder.begin(transport.name, transport.description)
             if recorder.is_on and not transport.records_itself:
-                self.log = recorder.message_log(transport.name)
+                self.log = recorder.writer.message_log(transport.name)
         try:
             await transport.open(self)
         except McpError as error:
