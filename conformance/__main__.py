@@ -101,7 +101,7 @@ def parse() -> argparse.Namespace:
 
 
 def provide(part: Part) -> None:
-    """Install what a part lacks, unless that has failed before."""
+    """Install a part's missing packages, unless that has failed before."""
     missing = {
         name
         for name in part.environments

@@ -1,4 +1,4 @@
-"""What the driver of the official suite does in the scenarios about authorization.
+"""The actions of the official suite's driver in the scenarios about authorization.
 
 The suite's own checks prove F-AUTH-1 and F-AUTH-2 (metadata and registration), F-AUTH-3 (PKCE,
 resource, state and iss), F-AUTH-4 (scopes), F-AUTH-6 (token endpoints) and F-AUTH-7 (extensions).

@@ -67,7 +67,7 @@ class Place:
         return mcpclient.FileStore(self.file)
 
     def counts(self) -> dict[str, int]:
-        """How often the authorization server was asked for what."""
+        """The number of requests that the authorization server got, by kind."""
         with urllib.request.urlopen(f"{self.issuer}/counts", timeout=10) as answer:
             counts: dict[str, int] = json.load(answer)
             return counts
@@ -256,7 +256,7 @@ async def refresh_once(place: Place) -> str:
 
 
 async def _worker(url: str, file: str, revision: str) -> None:
-    """What each of the processes does, without a browser."""
+    """The work of each process, without a browser."""
     provider = mcpclient.BrowserLogin(mcpclient.FileStore(file), open_browser=no_browser)
     auth = mcpclient.OAuth(local_development=True, provider=provider)
     async with mcpclient.connect(url, auth=auth, protocol_version=revision) as client:

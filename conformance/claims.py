@@ -39,7 +39,7 @@ class Claims:
 
     ``servers``: programs, of which the official suite is one. ``makers``: of these or of the SDK
     they are built on. ``sdks``: the sessions in which an official SDK was the client.
-    ``programs``: those in which a program that is built on one was. ``official``: those of the
+    ``programs``: those in which a program that is built on one was. ``official``: sessions of the
     official suite, in which this library was. ``own``: those in which it was as well, judged by a
     clause of the specification. ``not_ours``: the sessions with a
     program that is not ours. ``differences``: what is accepted, by name; ``different``: the
@@ -109,7 +109,7 @@ def _client(transcript: Transcript) -> str:
 
 
 def _program(transcript: Transcript) -> str:
-    """Return what is run, without the variants of servers of ours."""
+    """Return the sessions, without the variants of servers of ours."""
     if _package(transcript).startswith(OFFICIAL):
         return OFFICIAL
     name = str(transcript.header["server"]["name"])
@@ -118,7 +118,7 @@ def _program(transcript: Transcript) -> str:
 
 
 def main() -> int:
-    """Print each number, and what the README says."""
+    """Print each number, and the README's."""
     claims = counted()
     for name, number in asdict(claims).items():
         print(f"{name:12} {number}")

@@ -1,4 +1,4 @@
-"""Compare what this library got from a server with what a reference client got."""
+"""Compare this library's results from a server with a reference client's."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class Allowance:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How many answers were compared, and every difference, with the answer it belongs to."""
+    """The number of answers compared, and every difference, with the answer it belongs to."""
 
     checks: int
     differences: tuple[tuple[str, str], ...]
 
     @property
     def held(self) -> int:
-        """How many answers were alike."""
+        """The number of answers that were alike."""
         return self.checks - len({answer for answer, _ in self.differences})
 
 
@@ -77,7 +77,7 @@ def _by_key(name: str, report: Report) -> dict[str, Any]:
 
 
 def differences(theirs: Any, ours: Any, path: str = "") -> Iterator[str]:
-    """Name every place where this library did not get what the reference client got."""
+    """Name every place where this library's results differ from the reference client's."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key, value in theirs.items():
             if key in ours:

@@ -33,7 +33,7 @@ def show_progress(progress: mcpclient.Progress) -> None:
 
 
 async def session(revision: str) -> None:
-    """Do with one server what a client does."""
+    """Use one server as a client does."""
     async with mcpclient.connect(
         [sys.executable, str(SERVER)], protocol_version=revision
     ) as client:

@@ -121,7 +121,7 @@ def listeners() -> Iterator[dict[str, Listener]]:
 
 
 def configuration(folder: Path, listening: Mapping[str, Listener]) -> dict[str, Any]:
-    """Return what stands in ``.mcp.json``."""
+    """Return the content of ``.mcp.json``."""
 
     def stdio(name: str, *arguments: str) -> dict[str, Any]:
         command = peers.command(name)

@@ -46,7 +46,7 @@ DISCOVER: Message = {
 
 @dataclass(eq=False)
 class Stream:
-    """What is sent to the client for one request of it, or outside of all; None ends it."""
+    """The message to the client for one request of it, or outside of all; None ends it."""
 
     request_id: Any = None
     token: Any = None

@@ -1,4 +1,4 @@
-"""What this library sends, and what it is sent, judged by the specification's own schemas.
+"""The messages of this library, and those to it, judged by the specification's own schemas.
 
 Each recorded session is replayed once. The meetings of the other parts that were run leave what
 went over the wire (`conformance.traces`); of bridges, that is what they say to their servers and to
@@ -60,7 +60,7 @@ Verdict = Callable[[Any], str]
 
 
 class Told(NamedTuple):
-    """A message, its revision, and its method or that of what it answers."""
+    """A message, its revision, and the method of it or of its request."""
 
     revision: str
     method: str

@@ -175,7 +175,7 @@ async def _answer(asking: Awaitable[Any]) -> Any:
 
 
 def _beside(reference: str, meeting: Meeting, target: Report, ours: Report) -> Row:
-    """Compare with what a reference client gets from the same server."""
+    """Compare with a reference client's results from the same server."""
     row = partial(meeting.row, name=f"{meeting.name} beside {reference}")
     command = reference_command(reference)
     if command is None:

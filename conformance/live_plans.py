@@ -1,4 +1,4 @@
-"""What is asked of each reference server, as data. Answers are the same whenever they are asked."""
+"""The requests to each reference server, as data. Answers are the same whenever they are asked."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     python -m conformance.model_schemas [--suite DIR] [COMMAND ...]
 
 Each COMMAND starts an MCP server over stdio; its tools are listed and defined for every provider.
-DIR is a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite, whose schemas are
-taken for those of tools, as they are and as that of one property. What every result must be: a
+DIR is a checkout of https://github.com/json-schema-org/JSON-Schema-Test-Suite, whose schemas serve
+as tools' schemas, as they are and as one property's. What every result must be: a
 valid schema of an object, made without touching the original, under which every value is valid that
 was. The exit status is 1 when one is not.
 """

@@ -42,7 +42,7 @@ CHANNEL_BOUND = 0x800  # GSS_C_CHANNEL_BOUND_FLAG of MIT Kerberos 1.19
 
 
 class Place(NamedTuple):
-    """What runs: a folder with the keytab and a certificate, and the ports of Apache and Squid."""
+    """The set-up: a folder with the keytab and a certificate, and the ports of Apache and Squid."""
 
     folder: Path
     backend: int

@@ -66,7 +66,7 @@ def run() -> Iterator[Row]:
 
 
 def compact(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a server may send by a published schema.
+    """Return the messages that a server may send by a published schema.
 
     ``results``, ``requests`` and ``notifications``: the definition of each, by method.
     """

@@ -1,4 +1,4 @@
-"""What is replayed, and the table of the last full run, in the README."""
+"""The counts of replays, and the table of the last full run, in the README."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SECTION = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
 
 
 def section(text: str) -> str:
-    """Return what stands between the markers; ValueError when they are not there."""
+    """Return the text between the markers; ValueError when they are not there."""
     found = _SECTION.search(text)
     if found is None:
         raise ValueError(f"README.md lacks the lines {BEGIN} and {END}")

@@ -1,4 +1,4 @@
-"""What the parts of the suite report, and how it is judged."""
+"""The reports of the suite's parts, and their judgement."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ DRAFTS = {
 
 
 class Outcome(Counter[str]):
-    """How many tests passed and failed, and which schemas were refused."""
+    """The number of tests that passed and failed, and the refused schemas."""
 
     def line(self, title: str) -> str:
         refused = f", {self['refused']} of them by refusing the schema" if self["refused"] else ""

@@ -198,11 +198,11 @@ class Script:
         return f"{name}{_SUFFIXES.get(self.driver, '')}.jsonl"
 
     def folder(self, transport: str) -> str:
-        """Return the folder of its transcript: those of this library are counted apart."""
+        """Return the folder of its transcript: this library's are counted apart."""
         return f"own-{transport}" if self.driver == MCPCLIENT else transport
 
     def as_json(self) -> dict[str, Any]:
-        """Return what the header of a transcript says as ``script``."""
+        """Return the ``script`` in the header of a transcript."""
         return {name: value for name, value in asdict(self).items() if value or name != "clause"}
 
 

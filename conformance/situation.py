@@ -1,4 +1,4 @@
-"""What an official scenario is given: a server, a context, and a user with a browser."""
+"""The situation of an official scenario: a server, a context, and a user with a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def follow(url: str) -> str:
 
 
 def redirect_of(url: str) -> str:
-    """Where the page at ``url`` sends the browser."""
+    """The address to which the page at ``url`` sends the browser."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port)
     try:
@@ -71,7 +71,7 @@ class Following:
 
 @dataclass
 class Situation:
-    """What a scenario is given.
+    """The situation of a scenario.
 
     ``context``: the suite's description of it. ``browse``: the user's browser. ``revision``: the
     one that was spoken last, empty before. ``trace``: the file of transcripts of its connections.

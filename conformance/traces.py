@@ -1,4 +1,4 @@
-"""Where the meetings of a run leave what went over the wire, for `conformance.judged`.
+"""The folder of the traffic of a run's meetings, for `conformance.judged`.
 
 The library writes a transcript of each connection (``trace=``). A bridge is a server as well: what
 it says to its host is seen by a tap between them.

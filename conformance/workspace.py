@@ -1,4 +1,4 @@
-"""What the reference servers work on, and how those that listen are started."""
+"""The files of the reference servers, and the start of those that listen."""
 
 from __future__ import annotations
 

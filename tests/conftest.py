@@ -1,4 +1,4 @@
-"""What holds for every test: it cleans up, loses no exception, and says what it needs.
+"""Rules of every test: it cleans up, loses no exception, and says what it needs.
 
 Warnings are errors (see pyproject.toml), so a ResourceWarning and an exception in a finalizer fail
 the test as well.

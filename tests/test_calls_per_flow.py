@@ -1,4 +1,4 @@
-"""How many functions of the package one call passes, and one opening: no layer only forwards.
+"""The number of functions that a call passes, and an opening: no layer only forwards.
 
 A layer more is seen here before any clock would show it. Imports are not counted.
 """
@@ -30,7 +30,7 @@ DEMO = [sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
 
 
 class Passed:
-    """How often functions were entered, coroutines that go on included."""
+    """The number of times that functions were entered, coroutines that go on included."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -78,7 +78,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _one_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How often an opening looks at a server that starts slowly depends on the machine."""
+    """The number of looks at a server that starts slowly depends on the machine."""
     monkeypatch.setattr(opening, "_LOOK_EVERY", 60)
 
 

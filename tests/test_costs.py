@@ -1,4 +1,4 @@
-"""What a peer can make larger costs in proportion, counted and not timed.
+"""Whatever a peer can make larger costs in proportion, counted and not timed.
 
 Each row prepares work of some size. It is done at two sizes, one four times the other, by a copy of
 the package that counts its steps and the bytes it goes through (`tests.tools.work_counter`).
@@ -318,7 +318,7 @@ QUADRATIC = [
 
 @each_row(("module", "old", "new", "task"), QUADRATIC)
 def test_a_quadratic_fault_is_seen(module: str, old: str, new: str, task: Task) -> None:
-    """The rows above could fail: the fault changes no result, only what it costs."""
+    """The rows above could fail: the fault changes no result, only its cost."""
     size = 50 if module.startswith("manager") else 400
     with WorkCounter((module, old, new)) as faulty:
         assert growth(task, size, faulty) > MOST

@@ -343,7 +343,7 @@ SOURCE_RULES: list[Callable[[Nodes], Iterator[str]]] = [
 
 
 class Findings(NamedTuple):
-    """What is found in a package: the violations by the name of the rule, and its classes."""
+    """The findings in a package: the violations by the name of the rule, and its classes."""
 
     violations: dict[str, list[str]]
     classes: set[str]

@@ -161,7 +161,7 @@ async def started(ctrl_c: CtrlC) -> str:
 
 
 class NobodyListens:
-    """Takes what a server process reports."""
+    """Collects the reports of a server process."""
 
     def data_received(self, data: bytes) -> None:
         """Ignore it."""

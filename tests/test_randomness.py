@@ -1,4 +1,4 @@
-"""What must not be guessed comes from the operating system, all of it, each time anew.
+"""Whatever must not be guessed comes from the operating system, all of it, each time anew.
 
 F-AUTH-3, F-AUTH-7, F-WIRE-6, F-SHOW-10. Every use of randomness in the package stands in the table
 below, with a function that draws from it as the library does. A use without a row fails, and so

@@ -22,14 +22,14 @@ PACKAGE = ROOT / "mcpclient"
 
 # The most that is allowed of each, in the package and beside it: see the patterns below.
 ALLOWED = {
-    "docstrings that begin with a question word": (0, 197),
+    "docstrings that begin with a question word": (0, 0),
     "docstrings that begin with Take": (0, 0),
     "is no, are no": (0, 0),
-    "relative clauses without a noun": (44, 414),
+    "relative clauses without a noun": (44, 339),
     "nobody, somebody": (0, 0),
     "text for a string": (11, 2),
     "figures of speech": (0, 0),
-    "those of, that of": (5, 8),
+    "those of, that of": (0, 0),
     "is another one": (0, 0),
     "comments that begin with which": (0, 0),
 }

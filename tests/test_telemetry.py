@@ -30,7 +30,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 class Spans:
-    """A provider of tracers, and what it has recorded."""
+    """A provider of tracers, and its records."""
 
     def __init__(self) -> None:
         self.provider = TracerProvider()

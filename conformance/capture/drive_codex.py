@@ -29,7 +29,7 @@ READ = "read_mcp_resource"
 
 
 def wanted(steps: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield what the model says in each of its turns, and note that the step begins."""
+    """Yield the model's words in each turn, and note that the step begins."""
     for number, step in enumerate(steps):
         called = {"type": "function_call", "call_id": f"call-{number}"}
         if step["do"] == "call_tool":

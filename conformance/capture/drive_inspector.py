@@ -83,7 +83,7 @@ def main() -> None:
 
 
 def outcome(step: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what came of a step, from what the command printed."""
+    """Return the outcome of a step, from the command's output."""
     if "result" not in said:
         return {"failed": "other", "detail": json.dumps(said)}
     _, member = METHODS[step["do"]]

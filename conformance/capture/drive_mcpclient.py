@@ -21,7 +21,7 @@ _ANY_NUMBER = 1000
 
 
 class NotingUser(User):
-    """A user who says what he is told."""
+    """A user who says what the test gives."""
 
     def _notified(self, method: str, params: Mapping[str, Any]) -> None:
         told = len(self.notifications)
@@ -31,7 +31,7 @@ class NotingUser(User):
 
 
 class Watcher:
-    """Notes what the user does, and goes where he is sent."""
+    """Notes the user's acts, and goes where he is sent."""
 
     def __init__(self, behind: Mapping[str, int]) -> None:
         self._behind = behind
@@ -46,7 +46,7 @@ class Watcher:
         behind = url
         for port, server_port in self._behind.items():
             behind = behind.replace(f":{port}/", f":{server_port}/")
-        location = await follow(behind)  # past the tap: it is no traffic of the client
+        location = await follow(behind)  # past the tap: it is not the client's traffic
         note({"visited": {"url": url, "location": location}})
         return location
 

@@ -1,4 +1,4 @@
-"""What a driver in Python prints of what its user does and learns."""
+"""The notes that a driver in Python prints of its user."""
 
 from __future__ import annotations
 

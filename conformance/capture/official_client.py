@@ -1,4 +1,4 @@
-"""What the official suite starts for a scenario that is recorded: the driver, with a tap behind it.
+"""The program that the official suite starts to record a scenario: the driver, with a tap behind.
 
 It takes what `conformance.client_driver` takes, and writes the transcript into the folder in the
 variable MCP_CONFORMANCE_RECORDED. The tap is a proxy, so that the addresses which servers name and
@@ -46,7 +46,7 @@ class Recording:
         self._tap = HttpTap({}, self._proxy_port)
 
     async def run(self) -> str:
-        """Do what the scenario asks for; return the transcript."""
+        """Act out the scenario; return the transcript."""
         situation = Situation(self._url, self._context, self._browse)
         os.environ["http_proxy"] = f"http://127.0.0.1:{self._proxy_port}"
         async with self._tap.serving():
@@ -73,7 +73,7 @@ class Recording:
         return location
 
     def _ports(self) -> dict[int, int]:
-        """Return what stands for each port: the server's, and then those beside it."""
+        """Return the name of each port: the server's, and then those beside it."""
         texts = [self._url.encode()]
         for seen in self._tap.seen:
             texts += [json.dumps(seen.facts).encode(), seen.body or b"", seen.event or b""]

@@ -49,7 +49,7 @@ class ScriptedUser:
         raise NotImplementedError
 
     def callbacks(self) -> dict[str, Any]:
-        """Return the arguments of a client for what the script's client declares."""
+        """Return the arguments of a client for the capabilities in the script."""
         declared = self.settings.get("capabilities", {})
         options: dict[str, Any] = {"message_handler": self.take}
         if "sampling" in declared:

@@ -39,7 +39,7 @@ NOTES = frozenset({"connected", "outcome", "notification"})
 
 @dataclass(frozen=True)
 class Places:
-    """What of this machine may not get into a transcript: by what it is replaced."""
+    """Facts of this machine that no transcript may hold, each with its replacement."""
 
     ports: Mapping[int, int] = field(default_factory=dict)
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ def line_facts(line: bytes) -> Record:
 
 
 class Cleaner:
-    """Turns what was seen in one session into records."""
+    """Turns one session, as it was seen, into records."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -131,7 +131,7 @@ def spoken_in(records: Iterable[Record]) -> str | None:
 
 
 def client_in(records: Iterable[Record]) -> dict[str, Any] | None:
-    """Return what the client says that it is, or None."""
+    """Return the client's description of itself, or None."""
     for record in records:
         for message in _messages(record):
             meta, params = _meta_of(message), _member(message, "params")

@@ -106,7 +106,7 @@ WS = peers.node_module("ws", "node-websocket")
 
 @dataclass(frozen=True)
 class Target:
-    """How to start one server for one transport."""
+    """The start of one server for one transport."""
 
     name: str
     transport: str

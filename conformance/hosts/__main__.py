@@ -1,7 +1,7 @@
 """``python -m conformance.hosts``: run every program of this folder where its packages are.
 
 Each takes a few seconds, and needs packages that the tests of the library do without; so these are
-not unit tests. The packages are those of ``conformance/peers/python/hosts.txt``; `in_memory` runs
+not unit tests. The packages come from ``conformance/peers/python/hosts.txt``; `in_memory` runs
 in the environments of the SDKs, too, and `agents` in the environment of the agent frameworks.
 """
 

@@ -151,7 +151,7 @@ def google_adk() -> Any:
 
 
 def said(result: Any) -> str:
-    """Return what the model makes of a result."""
+    """Return the model's reading of a result."""
     assert isinstance(result, str), result
     return f"It is {result}"
 

@@ -1,4 +1,4 @@
-"""What the programs of this folder ask a web server: many things at once."""
+"""The requests of this folder's programs to a web server: many things at once."""
 
 from __future__ import annotations
 

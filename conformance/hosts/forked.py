@@ -1,4 +1,4 @@
-"""What becomes of clients in the workers of a program that makes them, and then forks.
+"""The fate of clients in the workers of a program that makes them, and then forks.
 
 The program is loaded by a host that this folder's own programs start, see `running`.
 """

@@ -30,7 +30,7 @@ NODE_MAJOR = 22
 
 @dataclass(frozen=True)
 class Server:
-    """How to start one reference server, and what it speaks."""
+    """The start of one reference server, and its revisions."""
 
     environment: str
     arguments: tuple[str, ...]

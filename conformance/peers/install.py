@@ -100,7 +100,7 @@ def _install_node(environment: str) -> None:
 def node_and_npm() -> tuple[str, Sequence[str]]:
     """Return the path of Node.js and the command of npm: those on PATH, else the wheel's.
 
-    The wheel is that of tests/requirements.txt. Raises `CannotInstall` when there are neither.
+    The wheel comes from tests/requirements.txt. Raises `CannotInstall` when there are neither.
     """
     node, npm = shutil.which("node"), shutil.which("npm")
     if node and npm:

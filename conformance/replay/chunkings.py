@@ -1,4 +1,4 @@
-"""How the bytes of a server are cut into pieces before they are sent.
+"""Ways to cut the bytes of a server into pieces before they are sent.
 
 A client must not care: what TCP or a pipe delivers at once is an accident. `blocks` of a chunking
 takes what may be sent now on one channel, a piece for each record, and yields what is written at

@@ -121,7 +121,7 @@ class Comparison:
         return self
 
     def outcome(self, recorded: Any, ours: Any) -> Comparison:
-        """Compare what the user got."""
+        """Compare the user's results."""
         self._json(("outcome",), (), recorded, ours)
         return self
 
@@ -230,7 +230,7 @@ class Comparison:
 
 
 def _kinds(message: Any) -> tuple[str, ...]:
-    """Return what the places of a message may be called by, the general first."""
+    """Return the names of a message's places, the general first."""
     if not isinstance(message, dict) or "jsonrpc" not in message:
         return ("body",)
     if "method" not in message:

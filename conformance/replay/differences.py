@@ -1,4 +1,4 @@
-"""Where this library and a reference client do not do the same, and who is right.
+"""The differences between this library and a reference client, and who is right.
 
 A replay fails of every difference that is not in this table, and of those in the table that do not
 occur in a session which they name: the table is what is true today, session by session.
@@ -19,8 +19,8 @@ __all__ = ["DIFFERENCES", "Difference", "Known"]
 class Difference:
     """One difference by name.
 
-    ``sessions``: patterns of the transcripts' names, separated by spaces; ``but_not``: those of
-    them in which it does not occur. ``texts``: regular expressions for what the replay says of it;
+    ``sessions``: patterns of the transcripts' names, separated by spaces; ``but_not``: of these,
+    where it does not occur. ``texts``: regular expressions for what the replay says of it;
     each occurs in each of the sessions. ``reference`` and ``ours``: what each side does. ``why``:
     why that is right, with the section of the specification. ``answer``: the status that a request
     gets which the reference client never sends.

@@ -27,7 +27,7 @@ __all__ = [
 
 
 class Treatment(enum.Enum):
-    """How a value is compared where it need not be equal."""
+    """The comparison of a value that need not be equal."""
 
     FREE = "not compared"
     REQUEST_ID = "must be the id of the same request"

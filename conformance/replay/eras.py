@@ -1,4 +1,4 @@
-"""What the library remembers of servers, kept apart for each meeting.
+"""The library's memory of servers, kept apart for each meeting.
 
 A client remembers by the URL in which era a server was met. Meetings go on side by side and one
 after another, so a port is used again, and by another server: what one meeting has learned must not

@@ -32,7 +32,7 @@ _QUIET_INTERVALS = 10
 
 @dataclass
 class Report:
-    """What came of a meeting: the number of checks, and what was not as recorded.
+    """The outcome of a meeting: the number of checks, and the deviations.
 
     ``accepted``: how often each known difference was met, by its name. ``sent``: the messages of
     this library.

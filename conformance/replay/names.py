@@ -50,7 +50,7 @@ _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
 
 class Names:
-    """What in the client's messages stands for what in the recorded ones.
+    """The names by which values of the client's messages equal the recorded ones.
 
     ``ports``: the recorded port of each server, and the one that is played on. ``challenge``: the
     last that the client made of a code verifier. A name is bound when
@@ -105,7 +105,7 @@ class Names:
     # What the server says
 
     def heard(self, texts: Iterable[str]) -> None:
-        """Bind the secrets in what the server says, unless the client said them before."""
+        """Bind the secrets in a message of the server, unless the client said them before."""
         for text in texts:
             for name in _SECRET.findall(text):
                 self._secrets.setdefault(name, name)

@@ -34,7 +34,7 @@ _CLOCK_STEP = time.get_clock_info("monotonic").resolution
 
 
 class Channel(Protocol):
-    """Where records of the server are written to: one stream of bytes to the client."""
+    """The target of a server's records: one stream of bytes to the client."""
 
     def encode(self, record: Record, names: Names) -> bytes:
         """Return the bytes that stand for a record, with the client's names in them."""
@@ -110,7 +110,7 @@ class Player:
             self.found(text)
 
     def open(self, name: str, channel: Channel) -> None:
-        """Play from now on what was received on a channel."""
+        """Play, from now on, the records received on a channel."""
         self._channels[name] = channel
         self._changed.set()
 
@@ -122,7 +122,7 @@ class Player:
     # What the client does
 
     def took(self, record: Record) -> Line | None:
-        """Compare what the client did with what was recorded; None when it never was."""
+        """Compare the client's act with the recorded one; None when it never was."""
         self.sent += [record["message"]] if "message" in record else []
         self.checks += 1 + ("http" in record and "message" in record)
         key = key_of(record)
@@ -225,7 +225,7 @@ class Player:
         return None
 
     def compare(self, what: str, comparison: Comparison) -> None:
-        """Adopt a comparison of what the user got."""
+        """Adopt a comparison of the user's results."""
         self.checks += 1
         self.names = comparison.names
         for text in comparison.found:
@@ -364,7 +364,7 @@ class Player:
         return known.answer if known is not None else 500
 
     def waits_for(self) -> str:
-        """Say what the next thing is that has not happened."""
+        """Name the next thing that has not happened."""
         for line in self.lines:
             if not line.done and not line.may_miss and not _is_remark(line.record):
                 if line.is_server:

@@ -42,4 +42,4 @@ class ScenarioUser:
         self._watcher.ends(0, outcome)
 
     async def close(self) -> None:
-        """Do nothing: the scenario has closed what it opened."""
+        """Do nothing: the scenario has closed everything."""

@@ -91,7 +91,7 @@ class User:
     async def connect(
         self, target: Any, transport: TransportName, info: Mapping[str, Any]
     ) -> Outcome:
-        """Connect; return what is known of the server, or why it failed."""
+        """Connect; return the server's description, or why it failed."""
         self._client = mcpclient.connect(
             target,
             transport=None if self._settings.get("either") else transport,
@@ -350,7 +350,7 @@ class _Cancelled(Exception):
 
 
 def _in_words_of_the_library(answer: Answer) -> object:
-    """Return what a user of this library returns: what is sent for it, the library chooses."""
+    """Return the answer of this library's user: how it is sent, the library chooses."""
     if "error" in answer or answer.get("action") == "cancel":
         return None
     if answer.get("action") == "decline":

@@ -78,7 +78,7 @@ class _Frames:
     # What the client says
 
     async def next_message(self) -> tuple[int, bytes, list[str]]:
-        """Return the opcode and the payload of a message, and what is wrong with its frames."""
+        """Return the opcode and the payload of a message, and the fault of its frames."""
         problems: list[str] = []
         opcode, payload = 0, b""
         while True:

@@ -19,7 +19,7 @@ from conformance.servers import features
 
 
 class Provider(in_memory.InMemoryOAuthProvider):  # type: ignore[misc]
-    """Counts what it is asked for, and issues tokens of two lifetimes."""
+    """Counts its requests, and issues tokens of two lifetimes."""
 
     def __init__(self, base_url: str, token_seconds: int) -> None:
         options = ClientRegistrationOptions(enabled=True)

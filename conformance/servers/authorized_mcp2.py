@@ -136,7 +136,7 @@ class Provider(
         return None if expired else found
 
     async def verify_token(self, token: str) -> AccessToken | None:
-        """What the protected server asks: see `mcp.server.auth.provider.TokenVerifier`."""
+        """The verifier of the protected server: see `mcp.server.auth.provider.TokenVerifier`."""
         return await self.load_access_token(token)
 
     async def revoke_token(self, token: AccessToken | RefreshToken) -> None:

@@ -1,4 +1,4 @@
-"""What each of our servers offers; the SDKs agree on how it is registered."""
+"""The offer of each of our servers; the SDKs agree on how it is registered."""
 
 # The SDKs read the annotations of these functions at run time, on Python 3.10 and newer.
 

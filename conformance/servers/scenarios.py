@@ -225,7 +225,7 @@ async def ask(ctx: Any, question: Mapping[str, Any]) -> str:
 async def call_asking(
     ctx: Any, params: Any, name: str
 ) -> types.CallToolResult | types.InputRequiredResult:
-    """Ask what a tool has to ask, in the way of the client's era."""
+    """Ask a tool's questions, in the way of the client's era."""
     if name in ASKED:
         question = json.loads(json.dumps(ASKED[name]))
         if name == "test_sampling":

@@ -1,4 +1,4 @@
-"""The Autobahn testsuite's fuzzing server, and what it says about this library."""
+"""The Autobahn testsuite's fuzzing server, and its verdict on this library."""
 
 from __future__ import annotations
 

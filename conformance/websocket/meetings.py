@@ -55,7 +55,7 @@ def run() -> Iterator[Row]:
 
 
 def _commands() -> dict[str, list[str] | str]:
-    """How each server is started, or why it cannot be."""
+    """The start of each server, or the reason why it has none."""
     commands: dict[str, list[str] | str] = {}
     python = peers.python("mcp1")
     for name, script in (

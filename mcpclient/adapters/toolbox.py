@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 _logger = logger_for("mcpclient.adapters")
 
 _CALL_OPTIONS = sorted({*(ToolCalls.call_tool.__kwdefaults__ or {})} - {"returns"})
-# Above this number of names, those of removed tools are forgotten.
+# Above this number of names, removed tools' are forgotten.
 _MOST_REMEMBERED = 20_000
 
 Approve = Callable[[ToolCall, Tool], Union[bool, str, Awaitable[Union[bool, str]]]]

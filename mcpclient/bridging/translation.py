@@ -25,7 +25,7 @@ REMOVED = frozenset(
 
 _OF_THE_ERA = (VERSION, INFO, CAPABILITIES, LOG_LEVEL)
 OF_A_RETRY = ("inputResponses", "requestState")
-"""The params that a retry has beside those of its call."""
+"""The params that a retry has beside its call's."""
 
 _CACHEABLE = ("/list", "/read", "/discover")
 

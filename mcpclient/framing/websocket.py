@@ -97,7 +97,7 @@ class Write(NamedTuple):
 class Closed(NamedTuple):
     """Both sides have sent a close frame; no event follows.
 
-    ``code`` and ``reason`` are those of the server's; ``code`` is 1005 if that frame had none. It
+    ``code`` and ``reason`` come from the server's; ``code`` is 1005 if that frame had none. It
     is up to the server to close the stream; a client waits a moment (RFC 6455 section 7.1.1).
     """
 

@@ -211,7 +211,7 @@ class Exchange:
             if not self._done:
                 # Not this task was cancelled, but one that the caller's own function awaited.
                 raise AuthError(f"authorization failed with {type(error).__name__}") from error
-        raise asyncio.CancelledError  # which the caller's own function may have swallowed
+        raise asyncio.CancelledError  # the caller's own function may have swallowed it
 
     def _send(self, request: HttpRequest, *, fresh: bool = False) -> None:
         """Send a request; ``fresh``: on a new connection, as it was lost with an idle one."""

@@ -30,7 +30,7 @@ _COMBINING = {"oneOf", "anyOf", "allOf"}
 
 
 class Refused(Exception):
-    """What the service says about a request that it does not take."""
+    """The error of the service for a request that it rejects."""
 
 
 @dataclass

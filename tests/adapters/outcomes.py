@@ -1,4 +1,4 @@
-"""What calls may come to: every kind of content, failures, and results that are too large."""
+"""The outcomes of calls: every kind of content, failures, and results that are too large."""
 
 from __future__ import annotations
 

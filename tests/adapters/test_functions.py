@@ -46,7 +46,7 @@ UserId = NewType("UserId", int)
 
 
 class Model:
-    """What a model of pydantic looks like."""
+    """The shape of a pydantic model."""
 
     @classmethod
     def model_json_schema(cls) -> dict[str, Any]:

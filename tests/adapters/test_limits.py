@@ -1,4 +1,4 @@
-"""How much of a result a model gets."""
+"""The size of a result that a model gets."""
 
 from __future__ import annotations
 

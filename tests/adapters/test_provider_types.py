@@ -1,4 +1,4 @@
-"""What the adapters make, before the request types and validators of the providers' own SDKs.
+"""The adapters' output, checked by the request types and validators of the providers' own SDKs.
 
 These need ``anthropic``, ``openai``, ``google-genai`` and ``botocore``, and are skipped without.
 """

@@ -63,7 +63,7 @@ _Any: Any = object
 
 
 class Source(_Any):  # type: ignore[misc]
-    """A source whose calls do what the test says."""
+    """A source whose calls obey the test."""
 
     def __init__(self, **behaviour: Any) -> None:
         self.behaviour = behaviour
@@ -195,7 +195,7 @@ class LiveTools(list[Tool]):
 
 
 class Live(Source):
-    """What a manager looks like: it keeps a list of tools itself."""
+    """The shape of a manager: it keeps a list of tools itself."""
 
     def __init__(self, *names: str) -> None:
         super().__init__(**dict.fromkeys(names))

@@ -1,4 +1,4 @@
-"""What servers say about authorization: read as it was meant, or refused; nothing else is raised.
+"""Servers' words about authorization: read as it was meant, or refused; nothing else is raised.
 
 The documents, tokens and challenges of an adversary are also used by ``tests/tools/fuzz/targets``.
 """

@@ -1,4 +1,4 @@
-"""Which authorization server gets credentials, when each of many servers names its own."""
+"""The authorization server that gets credentials, when each of many servers names its own."""
 
 from __future__ import annotations
 

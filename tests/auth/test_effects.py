@@ -53,6 +53,6 @@ def empty() -> Flow[None]:
     ],
 )
 def test_no_effect_shows_a_secret(effect: object, shown: str) -> None:
-    """F-AUTH-12: effects are what a shell may log."""
+    """F-AUTH-12: effects may be logged."""
     assert repr(effect) == shown
     assert SECRET not in str(effect)

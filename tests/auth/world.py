@@ -329,7 +329,7 @@ def call(
     request: AuthorizedRequest,
     answer: Callable[[Mapping[str, str]], Response],
 ) -> Response:
-    """What the shell does for one HTTP request to the MCP server."""
+    """The shell's work for one HTTP request to the MCP server."""
     while True:
         response = answer(world.run(request.headers()))
         if not world.run(request.recover(response)):

@@ -1,4 +1,4 @@
-"""What servers ask, asked in a real terminal."""
+"""Questions of servers, in a real terminal."""
 
 from __future__ import annotations
 

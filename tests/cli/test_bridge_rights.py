@@ -1,4 +1,4 @@
-"""What holds for every command holds for the host of a bridge: rights, logins, logs, proxies."""
+"""The rules of every command hold for the host of a bridge: rights, logins, logs, proxies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a set-up is said by every command: the exit code, the cause, and a cure.
+"""Every command explains a broken set-up: the exit code, the cause, and a cure.
 
 Each row is a set-up that a user might have, the command that meets it, and parts of what it says.
 An empty cure: the cause says what to do.

@@ -47,7 +47,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 class Found(NamedTuple):
-    """What is typed, a part of the hint, and the check that fails or warns."""
+    """The line that is typed, a part of the hint, and the check that fails or warns."""
 
     words: list[str]
     hint: str

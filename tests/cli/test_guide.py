@@ -1,4 +1,4 @@
-"""What the chapters of the guide show is true: F-SHOW-11."""
+"""The examples in the chapters of the guide are true: F-SHOW-11."""
 
 from __future__ import annotations
 

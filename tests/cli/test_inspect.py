@@ -96,7 +96,7 @@ def test_all_that_are_configured(tmp_path: Path) -> None:
 
 @pytest.fixture
 def ways(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What shows the address of a login, for each client that is made, in order."""
+    """The functions that show the address of a login, for each client that is made, in order."""
     found: list[Any] = []
     chosen = connecting.client_options
 

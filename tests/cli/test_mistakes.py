@@ -50,7 +50,7 @@ def test_the_languages_are_told_apart() -> None:
 
 
 class Typed(NamedTuple):
-    """What is typed, the exit code, and parts of the first line and of the hint."""
+    """The line that is typed, the exit code, and parts of the first line and of the hint."""
 
     words: list[str]
     code: int
@@ -95,7 +95,7 @@ def test_what_is_typed(name: str, capsys: Capture) -> None:
 
 
 class Written(NamedTuple):
-    """What is connected to, with which options; parts of the first line and of the hint."""
+    """The target and its options; parts of the first line and of the hint."""
 
     target: Any
     options: dict[str, Any]

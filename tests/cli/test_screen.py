@@ -119,7 +119,7 @@ def test_each_system_says_in_its_way_that_the_reader_has_gone(
 
 
 def test_answers_and_everything_else_are_kept_apart() -> None:
-    """What may be a server's is escaped, log records too."""
+    """Whatever may be a server's is escaped, log records too."""
     out, errors = io.StringIO(), io.StringIO()
     screen = Screen(out, errors, {})
     screen.show("answer")

@@ -28,7 +28,7 @@ class Server(ScriptedServer):
 
     @property
     def asked(self) -> list[tuple[str, dict[str, Any]]]:
-        """What it was asked after the opening: the methods, and the params without ``_meta``."""
+        """The requests after the opening: the methods, and the params without ``_meta``."""
         return [
             (message["method"], _without_meta(message.get("params", {})))
             for message in self.received

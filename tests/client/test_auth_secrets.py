@@ -32,7 +32,7 @@ PACKAGE = str(Path(mcpclient.__file__).parent)
 
 
 class Everything:
-    """What was shown: log, trace, hooks, representations, and exceptions with their causes."""
+    """All that was shown: log, trace, hooks, representations, and exceptions with their causes."""
 
     def __init__(self) -> None:
         self.text = io.StringIO()

@@ -1,4 +1,4 @@
-"""What any request may be given: metadata and extensions, unchanged in both eras, and a limit."""
+"""The options of any request: metadata and extensions, unchanged in both eras, and a limit."""
 
 from __future__ import annotations
 

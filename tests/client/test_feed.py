@@ -1,4 +1,4 @@
-"""How a server reports changes: with a request that stays open, and with its session."""
+"""A server's reports of changes: with a request that stays open, and with its session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client knows of its server's tools. F-API-13, F-API-23, F-MANY-12."""
+"""A client's knowledge of its server's tools. F-API-13, F-API-23, F-MANY-12."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def connected() -> mcpclient.Client:
 
 
 def told(outcomes: list[Any]) -> list[str]:
-    """What came of each call, in short."""
+    """The outcome of each call, in short."""
     return [each.text if hasattr(each, "text") else type(each).__name__ for each in outcomes]
 
 

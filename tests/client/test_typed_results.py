@@ -74,7 +74,7 @@ N = TypeVar("N")
 
 
 class Model:
-    """What a model of pydantic looks like from outside."""
+    """The outside of a pydantic model."""
 
     def __init__(self, value: object) -> None:
         self.value = value

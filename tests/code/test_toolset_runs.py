@@ -117,7 +117,7 @@ def test_an_exception_is_its_last_lines(code: str, last: str, clean: None) -> No
 
 @pytest.fixture
 def facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    """What hostile code would reach."""
+    """The targets of hostile code."""
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "key").write_text("s3cret")

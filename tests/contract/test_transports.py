@@ -34,7 +34,7 @@ class TestWebSocket(TransportContract):
 
 
 class Custom(Transport):
-    """What the README shows of a transport of one's own, with the server of this suite.
+    """The README's example of an own transport, with the server of this suite.
 
     Nothing of the library is used but `Transport`.
     """

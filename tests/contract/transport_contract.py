@@ -72,7 +72,7 @@ async def failed(transport: Transport, inbox: Inbox, outgoing: Outgoing) -> McpE
 
 
 class TransportContract:
-    """What every transport keeps. F-EXT-1.
+    """The contract of every transport. F-EXT-1.
 
     ``one_channel``: all that the server sends comes in the order in which it was sent.
     """

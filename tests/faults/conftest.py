@@ -1,4 +1,4 @@
-"""What the tests of faults share."""
+"""Fixtures for the tests of faults."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import pytest
 
 @pytest.fixture(scope="session")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where servers have their files; short, as the paths of sockets have to be."""
+    """The folder of servers' files; short, as the paths of sockets have to be."""
     return tmp_path_factory.mktemp("faults")

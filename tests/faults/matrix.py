@@ -269,7 +269,7 @@ class Cell:
 
     @property
     def runs(self) -> int:
-        """How often the tool of this step is to run."""
+        """The number of times that the tool of this step is to run."""
         if self.step == "request" and self.fault == "reorder":
             return 2  # the two calls whose answers are swapped
         if self.step == "ask" and self.era == "stateless":

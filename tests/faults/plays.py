@@ -1,4 +1,4 @@
-"""What a client does while a server does one thing wrong, and what comes of it."""
+"""The acts of a client while a server does one thing wrong, and their outcome."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PATIENCE = 300.0
 
 @dataclass
 class Outcome:
-    """What came of it. ``error``: what the call raised, or what was reported where there is none.
+    """The outcome. ``error``: what the call raised, or what was reported where there is none.
 
     ``seconds``: how long it took, in virtual time. ``connected``: whether the connection lived on.
     """

@@ -37,7 +37,7 @@ Play = Callable[[Cell], None]
 def playing(
     workplace: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> Callable[[Play], Play]:
-    """What surrounds the play of each cell.
+    """The surroundings of each cell's play.
 
     It fails a cell that leaves a temporary file, or one of the servers' own, and one in which the
     library logs an error, or a traceback.

@@ -1,4 +1,4 @@
-"""What a server says is harmless when it reaches a terminal or a log: F-SHOW-3."""
+"""A server's words are harmless when it reaches a terminal or a log: F-SHOW-3."""
 
 from __future__ import annotations
 

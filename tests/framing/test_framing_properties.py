@@ -1,4 +1,4 @@
-"""What is written one way is read back, however the network cuts it: every framer.
+"""Whatever is written is read back, however the network cuts it: every framer.
 
 That no bytes at all raise, and that cuts change nothing, is also said by the targets of
 ``tests/tools/fuzz``, which meet other bytes.

@@ -27,7 +27,7 @@ from .chunkings import chunkings, cuts, split
 
 
 class Outcome(NamedTuple):
-    """What a sequence of events amounts to, whatever chunks it came in."""
+    """The sum of a sequence of events, whatever chunks it came in."""
 
     status: int | None = None
     body: bytes = b""

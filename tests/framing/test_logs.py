@@ -1,4 +1,4 @@
-"""What a server says cannot forge a line of a log: F-SHOW-3."""
+"""A server's words cannot forge a line of a log: F-SHOW-3."""
 
 from __future__ import annotations
 

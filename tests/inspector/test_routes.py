@@ -29,7 +29,7 @@ TOKEN = "a-token-for-tests"
 
 
 class Page:
-    """What a page does, without a browser: it asks the routes."""
+    """The requests of a page, without a browser: it asks the routes."""
 
     def __init__(self, scene: Scene, allow: str = "call") -> None:
         self.scene = scene

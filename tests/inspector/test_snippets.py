@@ -1,4 +1,4 @@
-"""What the page copies, pasted into the shells of this machine."""
+"""The lines that the page copies, pasted into the shells of this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a manager tells: F-MANY-2."""
+"""The events of a manager: F-MANY-2."""
 
 from __future__ import annotations
 

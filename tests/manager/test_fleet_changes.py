@@ -1,4 +1,4 @@
-"""What a new configuration changes: F-MANY-4."""
+"""The effects of a new configuration: F-MANY-4."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many servers are connected at once: F-MANY-1, F-MANY-20."""
+"""The number of servers that are connected at once: F-MANY-1, F-MANY-20."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tools are offered: F-MANY-13."""
+"""The choice of offered tools: F-MANY-13."""
 
 from __future__ import annotations
 

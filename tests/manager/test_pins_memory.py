@@ -1,4 +1,4 @@
-"""What is remembered from one run to the next: F-MANY-14."""
+"""The memory from one run to the next: F-MANY-14."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_a_known_tool_can_be_called_while_its_server_is_connected(tmp_path
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """What is set when another process lets go of the file, in time."""
+    """The event that is set when another process lets go of the file, in time."""
     free = threading.Event()
     in_time: list[bool] = []
     monkeypatch.setattr(Memory, "save", lambda memory, names: in_time.append(free.wait(10)))

@@ -1,4 +1,4 @@
-"""How the connection of one server is kept: F-MANY-5, seeds 001, 002 (15.4.2) and 004."""
+"""The upkeep of one server's connection: F-MANY-5, seeds 001, 002 (15.4.2) and 004."""
 
 from __future__ import annotations
 

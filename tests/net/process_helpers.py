@@ -1,4 +1,4 @@
-"""What the tests of server processes share."""
+"""Helpers for the tests of server processes."""
 
 from __future__ import annotations
 

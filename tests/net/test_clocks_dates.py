@@ -1,4 +1,4 @@
-"""What other machines date: F-HTTP-7 (Retry-After), F-HTTP-14 (cookies)."""
+"""Dates of other machines: F-HTTP-7 (Retry-After), F-HTTP-14 (cookies)."""
 
 from __future__ import annotations
 

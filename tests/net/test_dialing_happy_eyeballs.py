@@ -26,7 +26,7 @@ def servers() -> Iterator[list[socket.socket]]:
 
 
 class Host:
-    """What the resolver says, and which addresses swallow everything."""
+    """The answers of the resolver, and the addresses that swallow everything."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *ports: int) -> None:
         self.silent: set[int] = set()

@@ -19,7 +19,7 @@ TOP = Path(__file__).parent.parent.parent.parent
 
 
 class System:
-    """What kernel32 and ntdll answer; ``refusing`` names the calls that fail."""
+    """The answers of kernel32 and ntdll; ``refusing`` names the calls that fail."""
 
     def __init__(self, *refusing: str) -> None:
         self.refusing = refusing

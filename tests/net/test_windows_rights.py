@@ -17,7 +17,7 @@ from mcpclient.net.windows_rights import take_from_others
 
 
 class Windows:
-    """What advapi32 and kernel32 answer; ``refusing`` names the calls that fail."""
+    """The answers of advapi32 and kernel32; ``refusing`` names the calls that fail."""
 
     def __init__(self, *refusing: str) -> None:
         self.refusing = refusing

@@ -1,4 +1,4 @@
-"""Which results are kept, for whom, and until what happens: F-API-15."""
+"""The results that are kept, for whom, and until when: F-API-15."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which era a server speaks, as a table of servers: F-LIFE-1 to F-LIFE-4, F-HTTP-11.
+"""The era that a server speaks, as a table of servers: F-LIFE-1 to F-LIFE-4, F-HTTP-11.
 
 Every case is a conversation: what the client does, and what comes of it. The client must do exactly
 that, and end with the version, or with the exception, that the last entry names.

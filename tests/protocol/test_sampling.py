@@ -1,4 +1,4 @@
-"""What a server may ask of a language model, and which answers it can be sent.
+"""A server's requests to a language model, and the answers that it may get.
 
 It proves F-API-10, F-API-11.
 """

@@ -1,4 +1,4 @@
-"""What a transcript says was said, whatever carried it and whoever wrote it down: F-SHOW-8."""
+"""The conversation in a transcript, whatever carried it and whoever wrote it down: F-SHOW-8."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read(*records: dict[str, Any], transport: str = "stdio") -> Conversation:
 
 
 def told(call: Call) -> list[Any]:
-    """What came for a call, in short: results, methods, statuses, messages of errors."""
+    """The messages for a call, in short: results, methods, statuses, messages of errors."""
     return [_in_short(step) for step in call.steps]
 
 

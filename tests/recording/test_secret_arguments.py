@@ -216,7 +216,7 @@ def test_data_that_is_nested_too_deeply_is_left_out() -> None:
 
 
 def shown_by(error: BaseException) -> str:
-    """What an error, those behind it, and the variables of the library's frames show."""
+    """The content of an error, its causes, and the variables of the library's frames."""
     shown: list[str] = []
     seen = [error]
     for each in seen:

@@ -1,4 +1,4 @@
-"""What is written of one HTTP request and its response."""
+"""The records of one HTTP request and its response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sandbox has denied: found in a server's words, and named in reports and hints."""
+"""The denials of a sandbox: found in a server's words, and named in reports and hints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers offer: recorded ones, and one that is made to break a generator."""
+"""Offers of servers: recorded ones, and one that is made to break a generator."""
 
 from __future__ import annotations
 

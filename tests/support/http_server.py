@@ -177,7 +177,7 @@ class HttpServer:
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open now."""
+        """The number of open connections."""
         return len(self.writers)
 
     async def __aenter__(self) -> HttpServer:

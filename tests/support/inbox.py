@@ -37,7 +37,7 @@ class Inbox:
         self._arrived()
 
     def output_skipped(self, data: bytes) -> None:
-        """What is skipped is rejected, or of no interest here."""
+        """Whatever is skipped is rejected, or of no interest here."""
 
     def request_failed(self, request_id: RequestId | None, error: McpError) -> None:
         self.failures.append((request_id, error))

@@ -19,7 +19,7 @@ GRACE = 2.0
 
 @dataclass(frozen=True)
 class Resources:
-    """What this process holds."""
+    """The resources that this process holds."""
 
     threads: frozenset[threading.Thread]
     children: frozenset[psutil.Process]

@@ -1,4 +1,4 @@
-"""What a test's MCP server says, whatever carries it: reactive objects without I/O.
+"""The words of a test's MCP server, whatever carries it: reactive objects without I/O.
 
 `OpenedServer` is what all of them are built on: it can be opened in either era, answers what its
 table says, and refuses the rest. `McpServer` adds a handful of tools. Both take one message by
@@ -130,7 +130,7 @@ class OpenedServer:
             send({"jsonrpc": "2.0", "id": message["id"], "error": refusal.error})
 
     def give(self, answer: Answer, message: Json, send: Send) -> None:
-        """Send what the table has for a request."""
+        """Send the table's answer to a request."""
         result = answer(message.get("params") or {}) if callable(answer) else answer
         if result is not None:
             send_result(message, send, result)

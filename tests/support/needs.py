@@ -1,4 +1,4 @@
-"""What tests may ask for by a marker, and what becomes of them on a machine that lacks it."""
+"""The needs that tests mark, and their treatment on a machine that lacks one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many examples the property tests try: all, or fewer where the slow tests are left out."""
+"""The number of examples in property tests: all, or fewer where the slow tests are left out."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def blocks_of(markdown: str) -> list[Block]:
 
 
 def programs_of(blocks: list[Block], mark: str = "runs") -> list[tuple[str, str]]:
-    """Return the programs, each with what it is said to print."""
+    """Return the programs, each with its documented output."""
     return [
         (block.text, following.text)
         for block, following in zip(blocks, blocks[1:])
@@ -65,7 +65,7 @@ def programs_of(blocks: list[Block], mark: str = "runs") -> list[tuple[str, str]
 
 
 def sessions_of(blocks: list[Block], mark: str = "runs") -> list[tuple[list[str], str]]:
-    """Return the commands of console sessions, each with what it is said to print."""
+    """Return the commands of console sessions, each with its documented output."""
     entries = [
         entry.partition("\n")
         for block in blocks
@@ -80,7 +80,7 @@ def sessions_of(blocks: list[Block], mark: str = "runs") -> list[tuple[list[str]
 
 
 def run(command: list[str], folder: Path = TOP) -> str:
-    """Run a command at the top of the repository, and return what it prints."""
+    """Run a command at the top of the repository, and return its output."""
     finished = subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )

@@ -64,7 +64,7 @@ class Protected:
         self.tokens.clear()
 
     def authorize(self, url: str) -> str:
-        """What the user's yes leads to: the address the browser is sent to."""
+        """The result of the user's consent: the address the browser is sent to."""
         self.counts["authorize"] += 1
         query = dict(parse_qsl(urlsplit(url).query))
         code = f"SECRET-code-{self.counts['authorize']}"

@@ -1,4 +1,4 @@
-"""What an adversary sends, as hypothesis strategies that several test files share."""
+"""The input of an adversary, as hypothesis strategies that several test files share."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def _where(task: asyncio.Task[Any]) -> str:
 
 
 def _shut_down(loop: VirtualTimeLoop) -> None:
-    """Cancel what is left and close the loop, as `asyncio.run` does, in bounded time."""
+    """Cancel the rest and close the loop, as `asyncio.run` does, in bounded time."""
     try:
         leftover = asyncio.all_tasks(loop)
         for task in leftover:

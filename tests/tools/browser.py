@@ -39,7 +39,7 @@ _FONTS = '<?xml version="1.0"?><fontconfig><dir>{}</dir><cachedir>{}</cachedir><
 
 
 def main() -> int:
-    """Install what is missing; the last line says with which browser the page is tested."""
+    """Install the missing parts; the last line says with which browser the page is tested."""
     reason = ""
     try:
         install("node-axe")

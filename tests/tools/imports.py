@@ -1,4 +1,4 @@
-"""What the modules of a package import, read from their syntax trees without running them."""
+"""The imports of a package's modules, read from their syntax trees without running them."""
 
 from __future__ import annotations
 

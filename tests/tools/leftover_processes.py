@@ -46,7 +46,7 @@ def processes() -> Iterator[Process]:
 
 
 def main() -> int:
-    """Print what is left and return the exit code."""
+    """Print the leftovers and return the exit code."""
     left = [
         f"  {process.pid}: {' '.join(process.command)}"
         for process in processes()

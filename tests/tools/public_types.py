@@ -23,7 +23,7 @@ TOP = Path(__file__).parent.parent.parent
 
 
 def main() -> int:
-    """Print what is wrong, if anything, and return the exit code."""
+    """Print the faults, if any, and return the exit code."""
     faults = [*faults_of_the_sources(), *faults_for_users()]
     for fault in faults:
         print(fault)
@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def faults_of_the_sources() -> Iterator[str]:
-    """What pyright finds in the package itself."""
+    """The findings of pyright in the package itself."""
     found = _pyright(["--pythonpath", sys.executable, "mcpclient"], TOP, {})
     for each in found["generalDiagnostics"]:
         if each["severity"] == "error":

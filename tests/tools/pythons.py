@@ -53,7 +53,7 @@ def _version_of(interpreter: str) -> str | None:
 
 
 def _output_of(command: list[str]) -> str | None:
-    """Return what a command prints, or None if it fails: a pyenv shim may lead nowhere."""
+    """Return the output of a command, or None if it fails: a pyenv shim may lead nowhere."""
     try:
         answer = subprocess.run(
             command,

@@ -1,4 +1,4 @@
-"""Where a package asks for randomness, read from its syntax trees without running them."""
+"""The uses of randomness in a package, read from its syntax trees without running them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def uses_of_randomness(sources: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _imported(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield each imported name and what it stands for; inside the package only the effect does."""
+    """Yield each imported name and its meaning; inside the package only the effect does."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:

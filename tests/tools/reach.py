@@ -1,4 +1,4 @@
-"""Which functions and classes of a package refer to which others, read from their syntax trees.
+"""The references among functions and classes of a package, read from their syntax trees.
 
 A node is a function or a class at the top of a module, or the module's own statements. It refers
 to what its body names, annotations aside: a class counts with all of its methods. Who holds an

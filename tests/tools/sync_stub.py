@@ -120,7 +120,7 @@ class Stub:
 
     def _belongs(self, made: type[Blocking], name: str, public: str, is_asynchronous: bool) -> bool:
         if name == "__init__":
-            # Only what a caller makes has one; its arguments are those of the asynchronous class,
+            # Only what a caller makes has one; its arguments equal the asynchronous class's,
             # unless the blocking class says otherwise.
             is_own = "__init__" in vars(made) and not issubclass(made, Owned)
             return (issubclass(made, Owned) and is_asynchronous) or (is_own and not is_asynchronous)
@@ -164,7 +164,7 @@ class Stub:
         return signature
 
     def _need(self, statement: ast.AST, module: ModuleType) -> None:
-        """Import what a definition names, from where its module has it."""
+        """Import the names in a definition, from where its module has it."""
         for node in ast.walk(statement):
             if isinstance(node, ast.Name) and node.id not in BUILTIN:
                 self._import(node.id, module)
@@ -270,7 +270,7 @@ def functions_of(holder: type | ModuleType, name: str) -> list[Function]:
 
 @cache
 def imports_of(module: ModuleType) -> dict[str, tuple[str, str]]:
-    """Where the names of a module come from: module and name there, "" for a module itself."""
+    """The origins of a module's names: module and name there, "" for a module itself."""
     found: dict[str, tuple[str, str]] = {}
     for node in ast.walk(tree_of(module)):
         if isinstance(node, ast.ImportFrom):
@@ -300,14 +300,14 @@ def formatted(text: str) -> str:
 
 
 def stub_text() -> str:
-    """Return what the file has to say."""
+    """Return the expected content of the file."""
     for name in sync.__all__:
         import_module(getattr(sync, name).__module__)
     return Stub().text()
 
 
 def root_text() -> str:
-    """Return what the stub of the root has to say."""
+    """Return the expected content of the root's stub."""
     lines = ["from .version import __version__ as __version__"]
     for name, module in mcpclient._EXPORTS.items():
         home = "." if module == f".{name}" else module

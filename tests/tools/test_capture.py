@@ -93,7 +93,7 @@ def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
 
 
 def test_what_this_library_does_is_judged_by_a_clause_and_nothing_is_accepted() -> None:
-    """F-CONF-2: sessions in which it is the client are apart from those of reference clients."""
+    """F-CONF-2: sessions in which it is the client are apart from reference clients'."""
     for path, script, _ in transcripts():
         assert (script.driver == "mcpclient") == path.startswith("own-") == bool(script.clause)
         assert not (script.clause and [item for item in DIFFERENCES if item.names(path[:-6])])

@@ -1,4 +1,4 @@
-"""F-CONF-3: what this library got is compared with what the reference clients got."""
+"""F-CONF-3: this library's results are compared with the reference clients'."""
 
 from __future__ import annotations
 

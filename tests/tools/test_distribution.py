@@ -1,4 +1,4 @@
-"""What ``make dist`` hands over: F-PACK-1 and F-PACK-2."""
+"""The output of ``make dist``: F-PACK-1 and F-PACK-2."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks the JavaScript of the inspector's page, and what it says where it cannot."""
+"""The check of the JavaScript of the inspector's page, and its message where it cannot run."""
 
 from __future__ import annotations
 

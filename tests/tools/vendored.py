@@ -197,7 +197,7 @@ def _is_missing(room: str, package: Path) -> bool:
 
 
 def imported_by(source: str, module: str) -> Iterator[str]:
-    """Yield what the statements of a module import; those under ``try`` may fail."""
+    """Yield the imports of a module's statements; those under ``try`` may fail."""
     tree = ast.parse(source)
     optional = {
         id(inner)

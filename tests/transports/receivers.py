@@ -1,4 +1,4 @@
-"""A receiver that writes down what it is given."""
+"""A receiver that records everything."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from tests.transports.receivers import RecordingReceiver
 
 
 class FakeConnection:
-    """Keeps what is written, and pauses when a test says so."""
+    """Keeps all writes, and pauses when a test says so."""
 
     def __init__(self) -> None:
         self.paused = False

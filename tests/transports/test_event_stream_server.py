@@ -29,7 +29,7 @@ Script = tuple[int, dict[str, str], Iterable[Step]]
 
 
 class FakeExchange:
-    """What a GET gives back; only its end is of interest."""
+    """The response to a GET; only its end is of interest."""
 
     def __init__(self, task: asyncio.Task[None]) -> None:
         self._task = task

@@ -1,4 +1,4 @@
-"""What both HTTP transports have in common: F-HTTP-14, F-AUTH-12 and F-SHOW-8."""
+"""Common behaviour of both HTTP transports: F-HTTP-14, F-AUTH-12 and F-SHOW-8."""
 
 from __future__ import annotations
 

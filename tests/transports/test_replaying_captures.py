@@ -33,7 +33,7 @@ class Replayed:
         self.recording.send(Outgoing({"jsonrpc": "2.0", **message}))
 
     async def ask(self, call: Call, id: str) -> None:
-        """Send a request, and answer what the server asks meanwhile."""
+        """Send a request, and answer the server's own meanwhile."""
         self.send({**call.request, "id": id})
         for _ in range(8):  # every round of server and client takes two turns of the loop
             await asyncio.sleep(0)

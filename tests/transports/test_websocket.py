@@ -71,7 +71,7 @@ async def session(url: str, text: str = "Grüße 👋", **options: Any) -> None:
 
 @pytest.mark.needs_websockets
 async def test_a_message_that_is_too_large_for_the_server() -> None:
-    """F-WS-2: 1009 says what was wrong, in the server's words and in ours."""
+    """F-WS-2: 1009 names the fault, in the server's words and in ours."""
     peer = RealPeer()
     peer.max_size = 10_000
     async with peer.serve() as port:

@@ -127,7 +127,7 @@ class Taped:
         return await raw.connected()
 
     def refused(self, script: Script) -> list[dict[str, Any]]:
-        """What is written of an opening that fails, without times."""
+        """The records of an opening that fails, without times."""
 
         async def scenario() -> None:
             async with websocket_server(script) as url:
@@ -160,7 +160,7 @@ def test_a_refusal_that_is_cut_short_is_written_down() -> None:
 
 
 def test_a_wrong_acceptance_is_written_down() -> None:
-    """F-SHOW-6: it may show what was wrong."""
+    """F-SHOW-6: it may show the fault."""
     _, answer = Taped().refused(answer_with(f"{ACCEPT}Sec-WebSocket-Accept: wrong\r\n\r\n"))
     assert ["sec-websocket-accept", "wrong"] in answer["http"]["headers"]
 

@@ -33,7 +33,7 @@ ARGUMENTS = {
 
 
 async def session(client: Any) -> list[str]:
-    """Use what the server offers; return the names of the tools that were called."""
+    """Use the server's whole offer; return the names of the tools that were called."""
     called, unchecked = [], []
     for tool in await client.list_tools():
         assert tool.input_schema

@@ -1,4 +1,4 @@
-"""Pythons that lack modules, frozen programs, and what a call touches."""
+"""Pythons that lack modules, frozen programs, and the resources of a call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each part touches, seen by an audit hook, beside what the guide says it may. F-VEND-3."""
+"""Resources that a part touches, seen by an audit hook, and its rights by the guide. F-VEND-3."""
 
 from __future__ import annotations
 

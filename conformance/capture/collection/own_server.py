@@ -1,4 +1,4 @@
-"""Scripts for our own server on the SDK 1.x, for what the reference servers do not show."""
+"""Scripts for our own server on the SDK 1.x, for cases that the reference servers do not show."""
 
 from __future__ import annotations
 

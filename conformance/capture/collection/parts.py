@@ -1,4 +1,4 @@
-"""What the scripts share: steps, and how the user of the client answers."""
+"""The common parts of the scripts: steps, and how the user of the client answers."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ _CODE_TARGET = "http://127.0.0.1:50009/callback"
 
 
 class Conversation:
-    """What has come so far, and what is said next; one for the whole server."""
+    """The messages so far, and the next answer; one for the whole server."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -98,7 +98,7 @@ class Conversation:
 
 
 def key_of(message: Mapping[str, Any]) -> str:
-    """Return what a message is called in plans."""
+    """Return the name of a message in plans."""
     return str(message.get("method", "answer"))
 
 

@@ -2,7 +2,7 @@
 
 It is built on h11, which shares nothing with the framing of this library. Every connection of the
 client gets one to the server, and when one of them ends, so does the other. Addresses of the server
-in what it says are changed to those of the tap, and back in what the client says; both have the
+in what it says are changed to the tap's, and back in what the client says; both have the
 same length, for ports of five digits.
 """
 

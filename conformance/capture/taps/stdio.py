@@ -86,7 +86,7 @@ class Relay:
 
 
 def read_seen(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield what a relay has written, as the members of `taps.Seen`."""
+    """Yield the output of a relay, as the members of `taps.Seen`."""
     for text in path.read_bytes().splitlines():
         members: dict[str, Any] = json.loads(text)
         if "line" in members:

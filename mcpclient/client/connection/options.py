@@ -83,7 +83,7 @@ class Wiring(NamedTuple):
     - ``guard``: takes method and params of every request; returns a result to use instead of the
       server's, or None, or raises.
     - ``decision``: returns why the server may start, for the audit log.
-    - ``caps``: those of all servers by name, which outlive their connections.
+    - ``caps``: all servers' by name, which outlive their connections.
     - ``ask_elsewhere``: takes method, params and options of a request that a replay does not have.
     - ``answers``: the arguments of `Handlers.forward_to`.
     - ``keeper``: makes a `ClientKeeper` of a connection and its tools, in place of ``reconnect``.

@@ -1,7 +1,7 @@
 """The authorizer of tokens and keys from elsewhere; and errors that keep no secret.
 
-Services that collect errors send the variables of every frame of a traceback, and those of a login
-are tokens, codes and secrets.
+Services that collect errors send the variables of every frame of a traceback, and a login's are
+tokens, codes and secrets.
 """
 
 from __future__ import annotations

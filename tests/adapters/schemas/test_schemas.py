@@ -447,7 +447,7 @@ FITTING: Json = {
 
 
 def test_strict_mode() -> None:
-    """F-TOOL-1: everything is required, and what was optional may be null."""
+    """F-TOOL-1: everything is required, and the optional may be null."""
     strict, reasons = strict_schema(copy.deepcopy(FITTING))
     made = strict.schema
     assert reasons == []
@@ -497,7 +497,7 @@ FITTING_VALUES = st.fixed_dictionaries({"name": TEXTS}, optional=OPTIONAL)
 
 
 def completed(value: Any, names: Iterable[str]) -> Json:
-    """What a model in strict mode sends: all properties, null for those it leaves out."""
+    """The arguments of a model in strict mode: all properties, null for those it leaves out."""
     return {**dict.fromkeys(names), **value}
 
 

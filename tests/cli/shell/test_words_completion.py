@@ -1,4 +1,4 @@
-"""What may follow what has been typed."""
+"""The completions of an unfinished line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server may ask, and who answers: F-API-10 (and F-AUTH-12)."""
+"""The requests of a server, and who answers: F-API-10 (and F-AUTH-12)."""
 
 from __future__ import annotations
 

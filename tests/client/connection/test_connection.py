@@ -49,7 +49,7 @@ async def http(routes: Mapping[str, Handler]) -> AsyncIterator[HttpServer]:
 
 
 def methods(server: HttpServer) -> list[str]:
-    """What arrived: the JSON-RPC methods, and the HTTP method where there is none."""
+    """The requests that arrived: the JSON-RPC methods, and the HTTP method where there is none."""
     return [
         request.message.get("method", "answer") if request.body else request.method
         for request in server.requests

@@ -1,4 +1,4 @@
-"""Which era a server took, with servers that behave as each SDK's do and start late: F-API-27.
+"""The era that a server took, with servers that behave as each SDK's do and start late: F-API-27.
 
 A server refuses what does not fit the era it is in, so a call that is answered shows that client
 and server are in the same one.

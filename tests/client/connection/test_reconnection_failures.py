@@ -1,4 +1,4 @@
-"""What failures say, and the pauses after them: F-MANY-5, F-AUTH-11."""
+"""Messages of failures, and the pauses after them: F-MANY-5, F-AUTH-11."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Wire(Transport):
 
 
 class Heard(EventCallbacks):
-    """What a session reports, for its bench."""
+    """The reports of a session, for its bench."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

@@ -1,4 +1,4 @@
-"""What a caller may name as a server: F-API-1 and F-HTTP-11."""
+"""The targets that name a server: F-API-1 and F-HTTP-11."""
 
 from __future__ import annotations
 

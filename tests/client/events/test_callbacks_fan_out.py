@@ -1,4 +1,4 @@
-"""Who hears what happens in a session: observers, the caller's callbacks, and the log."""
+"""The listeners of a session: observers, the caller's callbacks, and the log."""
 
 from __future__ import annotations
 

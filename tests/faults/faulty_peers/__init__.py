@@ -1,4 +1,4 @@
-"""How the faults of the matrix are made to happen, one module for each kind of transport."""
+"""The causes of the matrix' faults, one module for each kind of transport."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def duplicate(due: list[Delivery]) -> None:
 
 
 def reorder(due: list[Delivery]) -> None:
-    """What was due last comes first."""
+    """The last message comes first."""
     _send(due[::-1])
 
 
@@ -117,5 +117,5 @@ def _send(due: list[Delivery]) -> None:
 
 
 def _elsewhere(due: list[Delivery]) -> list[Delivery]:
-    """What was to go another way than the first message, and is not touched by its fault."""
+    """A message that went another way than the first, and that its fault does not touch."""
     return [each for each in due if each.wire is not due[0].wire]

@@ -1,4 +1,4 @@
-"""What the faulty servers of all transports have in common."""
+"""The common base of the faulty servers of all transports."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Peer:
 
     @property
     def held(self) -> int:
-        """How many connections of clients are open."""
+        """The number of open connections of clients."""
         return 0
 
     async def start(self) -> None:

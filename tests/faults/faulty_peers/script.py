@@ -1,4 +1,4 @@
-"""What a faulty server says: all as it should be, but for one fault at one step."""
+"""The script of a faulty server: all as it should be, but for one fault at one step."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Script:
         )
 
     def _answer(self, message: Json, wire: Wire) -> list[Delivery]:
-        """What the server answers at once."""
+        """The immediate answers of the server."""
         due: list[Delivery] = []
         self.mcp.receive(message, lambda reply: due.append(Delivery(wire, reply)))
         return due

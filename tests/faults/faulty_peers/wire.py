@@ -1,4 +1,4 @@
-"""How an answer goes back to the client, in good order or not, whatever carries it."""
+"""The way of an answer back to the client, in good order or not, whatever carries it."""
 
 from __future__ import annotations
 

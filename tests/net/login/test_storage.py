@@ -1,4 +1,4 @@
-"""Where credentials are kept, on good days and on bad ones."""
+"""The storage of credentials, on good days and on bad ones."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ async def test_a_write_that_does_not_arrive(folder: Path, monkeypatch: pytest.Mo
 
 
 class Security:
-    """What `security` is given, and what it would answer."""
+    """The input of `security`, and its answers."""
 
     def __init__(self, *answers: tuple[int, str]) -> None:
         self.answers = list(answers)

@@ -154,7 +154,7 @@ def test_of_a_script_that_is_missing_no_path_is_told() -> None:
 
 
 def expanded_by_cmd(line: str) -> str:
-    """What is left of a command line after the expansion of percent signs by cmd.exe.
+    """The rest of a command line after the expansion of percent signs by cmd.exe.
 
     A pair of them without a name stays a single one here, as on cmd's command line; any other name
     than the harmless one would be an injection.

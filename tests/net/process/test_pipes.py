@@ -33,7 +33,7 @@ class Pipe(NamedTuple):
 
 
 class Ends:
-    """What a reader or a writer reported."""
+    """The reports of a reader or a writer."""
 
     def __init__(self) -> None:
         self.data = b""

@@ -1,4 +1,4 @@
-"""Which file a program's name stands for, and through which links."""
+"""The file that a program's name stands for, and the links to it."""
 
 from __future__ import annotations
 

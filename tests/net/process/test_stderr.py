@@ -1,4 +1,4 @@
-"""Where stderr goes: every kind of target, whole and in pieces, and the memory of the tail."""
+"""The targets of stderr: every kind of target, whole and in pieces, and the memory of the tail."""
 
 from __future__ import annotations
 

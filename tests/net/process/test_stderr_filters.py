@@ -1,4 +1,4 @@
-"""What is hidden of a server's stderr: complaints about the probe, what a second start repeats."""
+"""Hidden lines of a server's stderr: complaints about the probe, repetitions of a second start."""
 
 from __future__ import annotations
 

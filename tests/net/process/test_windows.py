@@ -1,4 +1,4 @@
-"""What only Windows has: batch files, PATHEXT, ``cmd.exe``, folders and messages of its own."""
+"""Peculiarities of Windows: batch files, PATHEXT, ``cmd.exe``, folders and messages of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a violation says, and where it says that it is: F-API-17."""
+"""The message of a violation, and its place: F-API-17."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a line of an audit log costs a call, the server left out."""
+"""The cost of an audit log's line for a call, the server left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call of the blocking twin costs more, and what the usual other ways cost.
+"""The extra cost of a call of the blocking twin, and the cost of the usual other ways.
 
 For a single call the server is left out: it is answered where it would be sent. So what is measured
 is only the way of a call from one thread into the event loop of another, and of its result back.

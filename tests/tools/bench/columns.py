@@ -28,7 +28,7 @@ COLUMN_KEYS = (FLOOR, LIBRARY, OFFICIAL, FASTMCP, "typescript", "websockets")
 USUAL = ("stdio", "json", "json/counted", "stream", "none")
 ALL = (*USUAL, "ws")
 
-# The package by its name, and then what a client needs.
+# The package by its name, and then a client's needs.
 IMPORT_PYTHON = """
 import time
 def memory():
@@ -93,7 +93,7 @@ class Column:
 
 
 def peers_folder() -> Path:
-    """Where the other clients are installed: MCPCLIENT_PEERS, or .peers in this repository."""
+    """The folder of the other clients: MCPCLIENT_PEERS, or .peers in this repository."""
     return Path(os.environ.get("MCPCLIENT_PEERS") or ROOT / ".peers")
 
 
@@ -208,7 +208,7 @@ def _installed(peers: Path, key: str, package: str, major: str, statement: str) 
 
 
 def _environments(peers: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    """Every virtual environment below the folder, and the versions of what it has."""
+    """Every virtual environment below the folder, and the versions in it."""
     for configuration in sorted(peers.glob("*/pyvenv.cfg")):
         folder = configuration.parent
         pythons = [*folder.glob("bin/python"), *folder.glob("Scripts/python.exe")]

@@ -31,7 +31,7 @@ _AT_ONCE = 50
 
 
 class Footprint(NamedTuple):
-    """What the process holds: objects of this library, all objects, and bytes in memory."""
+    """The contents of the process: objects of this library, all objects, and bytes in memory."""
 
     own: int
     objects: int
@@ -125,7 +125,7 @@ def idle_hour(count: int) -> Hour:
 
 
 def main() -> None:
-    """Print what an hour comes to."""
+    """Print the total of an hour."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     hour = idle_hour(count)
     early, late = hour.early, hour.late

@@ -1,4 +1,4 @@
-"""What only this library has: many servers as one. Imported when such a row is run."""
+"""Rows of this library alone: many servers as one. Imported when such a row is run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def connect_many(watch: Stopwatch, count: int, where: Any) -> dict[str, in
 
 
 async def call_through(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
-    """What a call costs more through a manager than through a client, the server left out."""
+    """The extra cost of a call through a manager, over a client's, the server left out."""
 
     async def cost(call: Callable[[], Awaitable[object]]) -> float:
         started = process_time()

@@ -1,4 +1,4 @@
-"""What this library promises of its speed and size, and whether a report keeps it."""
+"""The promises of this library about its speed and size, and whether a report keeps it."""
 
 from __future__ import annotations
 

@@ -116,14 +116,14 @@ class WorkerProcess:
 
 
 def run_importer(command: list[str], patience: float) -> Answer:
-    """What the import of one library costs in a fresh interpreter that finds it compiled."""
+    """The cost of importing one library in a fresh interpreter that finds it compiled."""
     _output_of(command, patience)  # This compiles it.
     answer: dict[str, float] = json.loads(_output_of(command, patience))
     return answer
 
 
 def run_command_line(command: list[str], patience: float) -> Answer:
-    """What a command line takes to its end, the processes that it starts and awaits included."""
+    """The time of a command line to its end, the processes that it starts and awaits included."""
     before, started = _spent_by_children(), perf_counter()
     output = _output_of(command, patience)
     seconds, cpu = perf_counter() - started, _spent_by_children() - before
@@ -131,7 +131,7 @@ def run_command_line(command: list[str], patience: float) -> Answer:
 
 
 def _output_of(command: list[str], patience: float) -> bytes:
-    """Run a command to its end and return what it printed."""
+    """Run a command to its end and return its output."""
     try:
         finished = subprocess.run(
             command,
@@ -225,7 +225,7 @@ def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
 
 
 def run_first_call(command: list[str], patience: float, target: Mapping[str, Any]) -> Answer:
-    """What it takes from the start of a program to the answer to its first call."""
+    """The time from the start of a program to the answer to its first call."""
     started = perf_counter()
     worker = WorkerProcess(command, patience)
     try:

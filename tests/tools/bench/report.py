@@ -77,7 +77,7 @@ def _ratio(measure: Measure, values: Sequence[float], references: Sequence[float
 
 
 def environment() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """The facts that the numbers depend on."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.release()} {platform.machine()}",
@@ -128,7 +128,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> str:
 
 
 def verdicts_of(lines: Sequence[Line]) -> list[Verdict]:
-    """Every mark beside what the lines say of it."""
+    """Every mark beside its measurement in the lines."""
     rounds = {(line["row"], line["measure"]): line["rounds"] for line in lines}
     return [judge(mark, rounds) for mark in MARKS]
 

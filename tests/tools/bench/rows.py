@@ -23,7 +23,7 @@ class Measure:
     digits: int = 1
 
     def speed(self, value: float, reference: float) -> float | None:
-        """How many times better the value is than the reference; None where neither says."""
+        """The factor by which the value is better than the reference; None where neither says."""
         better, worse = (value, reference) if self.higher_is_better else (reference, value)
         return better / worse if better > 0 and worse > 0 else None
 

@@ -28,7 +28,7 @@ FIRST_COUNT = 100
 
 @dataclass(frozen=True)
 class Settings:
-    """How much is measured. Seconds, all of them."""
+    """The extent of the measurements. Seconds, all of them."""
 
     rounds: int = 5
     round_seconds: float = 0.4
@@ -40,7 +40,7 @@ class Settings:
 
 @dataclass
 class Cell:
-    """What one column did in one row: an answer per round, or why there is none.
+    """The result of one column in one row: an answer per round, or why there is none.
 
     ``absent``: the library has nothing of the kind, which is not an error.
     """

@@ -1,4 +1,4 @@
-"""What a server's start costs more in a sandbox: from connecting to the first answer."""
+"""The extra cost of a server's start in a sandbox: from connecting to the first answer."""
 
 from __future__ import annotations
 

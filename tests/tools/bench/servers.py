@@ -200,7 +200,7 @@ class HttpConnection:
         return bool(data) and self.write()
 
     def write(self) -> bool:
-        """Send what the socket takes now; False when the client is gone."""
+        """Send as much as the socket takes now; False when the client is gone."""
         try:
             while self.unsent:
                 self.unsent = self.unsent[self.socket.send(self.unsent) :]

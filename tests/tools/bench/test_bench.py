@@ -54,7 +54,7 @@ def test_every_row_gives_a_number_for_each_of_its_measures() -> None:
 
 
 def test_rows_of_this_library_alone() -> None:
-    """What many servers cost; another column has no such thing."""
+    """The cost of many servers; another column has no such thing."""
     (ours,) = find_columns(["mcpclient"], NOWHERE)
     special = [replace(row, count=100, fresh_worker=False) for row in ROWS if row.is_special]
     special = [replace(row, count=3) if row.operation == "manager" else row for row in special]

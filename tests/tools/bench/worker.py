@@ -1,4 +1,4 @@
-"""What every Python column shares: the loop that obeys the harness, and what is measured.
+"""The common part of every Python column: the loop that obeys the harness, and what is measured.
 
 A worker is a process of its own in the environment of its column. It reads one order per line of
 JSON from standard input and answers each with one line. While it waits for an order it blocks, so
@@ -41,7 +41,7 @@ class NothingToMeasureError(Exception):
 
 
 class Target(TypedDict, total=False):
-    """Where the server is, as a command or a URL, and the token that it is called with."""
+    """The server, as a command or a URL, and the token for its calls."""
 
     command: list[str]
     url: str
@@ -60,7 +60,7 @@ class Order(TypedDict, total=False):
 
 
 class Client(Protocol):
-    """What the measured operations need of a connected client."""
+    """The parts of a connected client that the measured operations need."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any]) -> Any: ...
 

@@ -40,7 +40,7 @@ class LibraryAdapter(Adapter):
     async def special(
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
-        """What only this library has: servers as one, a blocking twin, a sandbox, an audit log."""
+        """Operations of this library: many servers, a blocking twin, a sandbox, an audit log."""
         where = target["url"] if "url" in target else target["command"]
         result: dict[str, int | float]
         if operation.startswith("blocking"):

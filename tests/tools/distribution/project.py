@@ -1,4 +1,4 @@
-"""What ``pyproject.toml`` says about the project, as the metadata of a distribution."""
+"""The project's description in ``pyproject.toml``, as the metadata of a distribution."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _FINDING = re.compile(r"Test unit written to (\S+)")
 
 
 class Outcome(NamedTuple):
-    """What came of one target. ``edges``: covered before and after; ``finding``: a file."""
+    """The outcome of one target. ``edges``: covered before and after; ``finding``: a file."""
 
     name: str
     runs: int

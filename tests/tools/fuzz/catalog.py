@@ -1,4 +1,4 @@
-"""Which targets there are, and their seeds."""
+"""The targets and their seeds."""
 
 from __future__ import annotations
 

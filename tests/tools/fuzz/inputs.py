@@ -1,4 +1,4 @@
-"""How a target reads the bytes. All of it follows from them, so that a find repeats."""
+"""A target's reader of the bytes. All of it follows from them, so that a find repeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the fuzzer's own words are made into; the fuzzer itself runs with `make fuzz`."""
+"""The translation of the fuzzer's own words; the fuzzer itself runs with `make fuzz`."""
 
 from __future__ import annotations
 

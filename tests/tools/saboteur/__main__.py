@@ -21,7 +21,7 @@ from .workshop import Sound, Workshop, fresh_faults
 
 
 class Verdict(NamedTuple):
-    """What came of one fault; None where it was not tried."""
+    """The outcome of one fault; None where it was not tried."""
 
     fault: Fault
     by_unit: bool | None

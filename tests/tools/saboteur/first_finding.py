@@ -18,7 +18,7 @@ _AT_ONCE = 8
 
 
 async def first_finding(names: Sequence[str]) -> str | None:
-    """Return what was found first; None when all goes as recorded."""
+    """Return the first finding; None when all goes as recorded."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def meet(name: str, transcript: Transcript) -> str | None:

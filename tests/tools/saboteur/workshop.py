@@ -74,7 +74,7 @@ class Copy:
                 shutil.copy(source, root / name)
 
     def run(self, module: str, *arguments: str, limit: float | None = _SECONDS) -> str | None:
-        """Run a module; return what it printed if it failed, None if all was well."""
+        """Run a module; return its output if it failed, None if all was well."""
         command = [sys.executable, "-m", module, *arguments]
         environ = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(self.root)}
         try:

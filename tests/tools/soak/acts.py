@@ -1,4 +1,4 @@
-"""What a server of the soak does with a call. It imports nothing of the library.
+"""The acts of a soak's server for a call. It imports nothing of the library.
 
 There is one tool, ``soak``. Its arguments are ``token``, which the answer repeats; ``act``, one of
 `ACTS`; and what the act needs: ``seconds``, ``count``, ``size``. Before an act that counts as
@@ -27,7 +27,7 @@ _FORM = {"message": "How many?", "requestedSchema": {"type": "object", "properti
 
 
 class Exchange(Protocol):
-    """Where the answer to one request goes, and what can go wrong with it."""
+    """The target of the answer to one request, and its faults."""
 
     def send(self, message: Json) -> None:
         """Send a message that belongs to the request."""
@@ -156,7 +156,7 @@ class _Call:
         self.token: str = self.arguments["token"]
 
     async def run(self) -> None:
-        """Do what the call asks for."""
+        """Execute the call."""
         await ACTS[self.arguments["act"]](self)
 
     def execute(self) -> None:

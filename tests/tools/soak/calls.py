@@ -63,7 +63,7 @@ class Call:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the tool is called with."""
+        """The arguments of the tool."""
         return {"token": self.token, "act": self.act, **self.more}
 
     @property
@@ -88,7 +88,7 @@ def random_call(random: Random, token: str) -> Call:
 
 
 def outcome_of(task: asyncio.Task[CallToolResult], call: Call) -> tuple[str, str]:
-    """Return the outcome of a call that has ended, and what is wrong with it, if anything is."""
+    """Return the outcome of a call that has ended, and its fault, if it has one."""
     if task.cancelled():
         wrong = "" if call.cancelled_after is not None else "was cancelled by nobody"
         return "cancelled", wrong

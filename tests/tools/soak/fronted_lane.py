@@ -126,7 +126,7 @@ class FrontedLane(Lane):
     # Disturbances
 
     async def kill_server(self) -> None:
-        """Kill the server, or stop what stands in front of it."""
+        """Kill the server, or stop its front."""
         front = super()._server_id()
         if self.kind == "sandbox" or front is None or self._random.random() < 0.7:
             await super().kill_server()

@@ -1,4 +1,4 @@
-"""Which calls were executed, as the servers saw it, and whether that fits what the client saw."""
+"""The executed calls, as the servers saw it, and whether that fits the client's view."""
 
 from __future__ import annotations
 

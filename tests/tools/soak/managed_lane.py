@@ -27,7 +27,7 @@ class ManagedLane(Lane):
     prefix = "managed "
 
     def _in_flight(self, session: Session) -> int:
-        """How many tool calls are under way; the manager lists tools and listens on its own."""
+        """The number of tool calls under way; the manager lists tools and listens on its own."""
         return sum(pending.method == "tools/call" for pending in session.correlator)
 
     def _make_client(self, hooks: Hooks) -> Any:

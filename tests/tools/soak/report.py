@@ -10,7 +10,7 @@ __all__ = ["summary"]
 
 
 def summary(run: Run) -> str:
-    """Return what happened, lane by lane, and what it did to the process."""
+    """Return what happened, lane by lane, and its effect on the process."""
     head = ["", "calls", *OUTCOMES, "kills", "reconnects", "p50 ms", "p99 ms"]
     rows = [head, *(_row(lane) for lane in run.lanes)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]

@@ -1,4 +1,4 @@
-"""What this process holds, and whether it grows."""
+"""The resources of this process, and whether they grow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _WARM_UP = 0.25
 
 @dataclass(frozen=True)
 class Holdings:
-    """What has to be as it was before, exactly."""
+    """The resources that have to be as before, exactly."""
 
     descriptors: int
     children: int
@@ -92,7 +92,7 @@ class Sample:
 
 
 async def objects_held() -> Counter[str]:
-    """How many objects of each type the garbage collector knows, once it has run."""
+    """The number of objects of each type that the garbage collector knows, once it has run."""
     for _ in range(3):  # an asynchronous generator lives until the loop has closed it
         gc.collect()
         await asyncio.sleep(0)

@@ -67,7 +67,7 @@ class Run:
         check_flat(self.samples, self.violations)
 
     async def round(self, use: Callable[[Lane], Awaitable[None]]) -> None:
-        """Use every lane in some way, close it, and see what is left."""
+        """Use every lane in some way, close it, and see that nothing is left."""
         with self.violations.watching(asyncio.get_running_loop()):
             ledger = Ledger(self._folder / "ledger")
             before = Holdings.now()
@@ -87,7 +87,7 @@ class Run:
 
     @property
     def calls(self) -> int:
-        """How many calls were made."""
+        """The number of calls."""
         return sum(lane.calls for lane in self.lanes)
 
     def _check_objects(self, more: Counter[str], calls: int) -> None:

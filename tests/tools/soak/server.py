@@ -175,7 +175,7 @@ class Responses:
 
 
 class Site:
-    """What the connections of this process share."""
+    """The state that the connections of this process share."""
 
     def __init__(self, server: SoakServer) -> None:
         self.server = server
@@ -303,7 +303,7 @@ def respond(writer: asyncio.StreamWriter, status: bytes) -> bytes:
 
 
 async def until_gone(work: Awaitable[Any], reader: asyncio.StreamReader) -> bytes:
-    """Work until that is done or the client is gone; return what it has said meanwhile."""
+    """Work until that is done or the client is gone; return its words meanwhile."""
     working, gone = asyncio.ensure_future(work), asyncio.ensure_future(reader.read(1))
     await asyncio.wait({working, gone}, return_when=asyncio.FIRST_COMPLETED)
     if working.done() and not gone.done():

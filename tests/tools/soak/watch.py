@@ -1,4 +1,4 @@
-"""Where everything that must not happen is written down, and where it is heard of."""
+"""The record of everything that must not happen, and its sources."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ _LIMIT = 1200.0
 
 
 def main() -> int:
-    """Run what is asked for on every version; return 1 if anything failed."""
+    """Run the tests on every version; return 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="python -m tests.tools.windows", description=__doc__)
     parser.add_argument(
         "paths",
@@ -92,7 +92,7 @@ def server_options() -> Iterator[str]:
 
 
 def run_part(machine: Machine, name: str) -> str:
-    """Run what is not a test; return a line on it, and what it said when it failed."""
+    """Run what is not a test; return a line on it, and its output when it failed."""
     words = [*PARTS[name], *(server_options() if name == "servers" else ())]
     begun = time.monotonic()
     log = log_of(machine, name)

@@ -62,7 +62,7 @@ class Lacking(Exception):
 
 
 class Outcome(NamedTuple):
-    """How a program ended; the code is None when it took too long and was killed."""
+    """The end of a program; the code is None when it took too long and was killed."""
 
     code: int | None
     output: str

@@ -54,7 +54,7 @@ SHIM = '@ECHO off\r\nSETLOCAL\r\nnode "{script}" %*\r\n'
 
 
 async def meet(meeting: Meeting) -> str:
-    """Connect, list the tools, call one; return what was seen."""
+    """Connect, list the tools, call one; return the observations."""
     options: dict[str, Any] = {"connect_timeout": 60, "stderr": "discard"}
     async with Client(meeting.command, env=meeting.environment, **options) as client:
         tools = await client.list_tools()

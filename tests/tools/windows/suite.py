@@ -152,7 +152,7 @@ def log_of(machine: Machine, name: str) -> Path:
 
 
 class Results:
-    """Which files have passed as they are, with the rest of the code as it is; kept in a file."""
+    """Files that have passed as they are, with the rest of the code as it is; kept in a file."""
 
     def __init__(self, machine: Machine) -> None:
         self._path = machine.folder / "results.json"

@@ -1,4 +1,4 @@
-"""How a connection is opened: the probe, and what a server says to it; versions; the handshake."""
+"""The opening of a connection: the probe and its answers; versions; the handshake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reactions are made of: the plan of a server, and what the user of the client does.
+"""The parts of reactions: the plan of a server, and what the user of the client does.
 
 The replies of a plan are taken in order for each kind of message, the last one for good: a method
 of JSON-RPC, ``answer`` for a response of the client, ``GET`` and ``DELETE`` of the endpoint, and
@@ -37,7 +37,7 @@ class Told(NamedTuple):
 
 @dataclass(frozen=True)
 class Reply:
-    """What is said to one message.
+    """The answer to one message.
 
     ``events``: messages, strings that are written as they are, `ANSWER`, `Told` and `Await`: an
     event stream, or lines of stdio. ``cut``: the connection ends in the middle of that.
@@ -80,7 +80,7 @@ def error(code: int, message: str = "No", status: int = 200, **data: Any) -> Rep
 
 
 def plain(status: int, text: str = "", **headers: str) -> Reply:
-    """Return an answer that is no message."""
+    """Return an answer other than a message."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return Reply(status, {"Content-Type": "text/plain", **named}, body=text.encode())
 
@@ -115,7 +115,7 @@ def wait(method: str, count: int = 1) -> Step:
 
 
 class Reaction(NamedTuple):
-    """One session: what the server does, by its plan, and what the user of the client."""
+    """One session: the server's acts, by its plan, and the user's."""
 
     plan: Plan
     script: Script

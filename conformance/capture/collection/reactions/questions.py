@@ -1,4 +1,4 @@
-"""What a server asks of the client, and what it says that is no message."""
+"""Requests of a server to the client, and output other than messages."""
 
 from __future__ import annotations
 

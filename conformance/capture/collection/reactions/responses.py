@@ -1,4 +1,4 @@
-"""What HTTP may answer a call, and how a session ends."""
+"""Answers of HTTP to a call, and the ends of a session."""
 
 from __future__ import annotations
 

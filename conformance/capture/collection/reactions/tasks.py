@@ -1,4 +1,4 @@
-"""Tasks: those of the handshake era, and those of the extension of the stateless era."""
+"""Tasks of the handshake era, and of the extension of the stateless era."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a 401 asks for: one header field in each line."""
+"""The challenge of a 401: one header field in each line."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ METHODS = ("GET", "HEAD", "CONNECT")
 
 
 class Answer(NamedTuple):
-    """What one answer came to. When a broken rest is noticed, and how it is called, may differ."""
+    """The result of one answer. When a broken rest is noticed, and how it is called, may differ."""
 
     heads: list[ResponseHead]
     body: bytes

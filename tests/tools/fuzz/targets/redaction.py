@@ -26,7 +26,7 @@ def target(data: bytes) -> None:
 
 
 def strings_in(value: object) -> Iterator[str]:
-    """Yield every string; the names of members stay what they are."""
+    """Yield every string; the names of members stay as they are."""
     if isinstance(value, str):
         yield value
     for member in value.values() if isinstance(value, dict) else ():

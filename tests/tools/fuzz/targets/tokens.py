@@ -1,4 +1,4 @@
-"""What a token endpoint answers: a status and a content type in the first line, then the body."""
+"""The answer of a token endpoint: a status and a content type in the first line, then the body."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def target(data: bytes) -> None:
 
 
 def read_before_fault(chunks: list[bytes], deflate: DeflateParameters) -> list[Event]:
-    """What came before a fault: of several in compressed data, the cuts decide which is met."""
+    """The messages before a fault: of several in compressed data, the cuts decide which is met."""
     events = read(chunks, deflate)
     if not events or not isinstance(events[-1], Fault):
         return events

@@ -1,4 +1,4 @@
-"""What a server answers to the offer of compression, and compressed messages one after another."""
+"""A server's answer to the offer of compression, and compressed messages one after another."""
 
 from __future__ import annotations
 

@@ -186,7 +186,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def judged(lines: list[Line], strict: bool, folder: Path, violations: Violations) -> dict[str, int]:
-    """Compare what the server and the clients say with each other and with the store.
+    """Compare the server's words and the clients' with each other and with the store.
 
     Returns how many logins were lost.
     """

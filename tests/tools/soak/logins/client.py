@@ -118,7 +118,7 @@ def user_in(key: str) -> str | None:
 
 
 class Process:
-    """What one process does."""
+    """The work of one process."""
 
     def __init__(self, folder: Path, port: str, name: str, seed: str, strict: bool) -> None:
         self._journal = Journal(folder / "journal", name)

@@ -1,4 +1,4 @@
-"""What happened to the logins, in order, in one file that survives whoever writes into it.
+"""The events of the logins, in order, in one file that survives whoever writes into it.
 
 A line has a verb, a user, a number and who wrote it. The authorization server is written by
 ``server``, the clients by ``client-`` and their number:
@@ -56,7 +56,7 @@ class Journal:
 
 
 class Tokens:
-    """Which refresh tokens of each user count, after the lines of a journal.
+    """The refresh tokens of each user that count, after the lines of a journal.
 
     ``strict``: a token counts until it is used. Otherwise until its successor is used, so that an
     answer that is lost on its way can be asked for again.
