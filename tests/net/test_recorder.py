@@ -56,8 +56,8 @@ def test_clients_that_share_a_file_are_told_apart(tmp_path: Path) -> None:
     for number in (1, 2):
         one.begin("stdio", f"one {number}")
         two.begin("http", f"two {number}")
-        one.record("sent", "stdio", {"message": {"one": number}})
-        two.record("sent", "http-1", {"message": {"two": number}})
+        one.writer.record("sent", "stdio", {"message": {"one": number}})
+        two.writer.record("sent", "http-1", {"message": {"two": number}})
     with path.open(encoding="utf-8") as file:
         found = read_transcripts(file)
     assert [
