@@ -54,6 +54,7 @@ def test_a_command_prints_what_the_guide_says(name: str, words: list[str], outpu
     assert run(words) == output
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_the_first_page_works_step_by_step(nothing_configured: Path) -> None:
     """F-SHOW-11: as a newcomer types it, in a folder of their own."""

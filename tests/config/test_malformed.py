@@ -15,6 +15,7 @@ from mcpclient.entries.fields import FIELDS
 from mcpclient.gate.load import load_config
 from tests.support.properties import examples
 from tests.support.strategies import json_values
+from tests.support.tables import check_each
 
 from .malformed import MALFORMED, Malformed
 
@@ -32,12 +33,14 @@ def test_there_are_two_hundred() -> None:
     assert len({(case.file, case.content) for case in MALFORMED}) == len(MALFORMED)
 
 
-@pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
-def test_a_malformed_configuration_is_a_problem_with_a_line(
-    case: Malformed, tmp_path: Path
-) -> None:
+def test_a_malformed_configuration_is_a_problem_with_a_line(tmp_path: Path) -> None:
     """F-MANY-7: and never costs the servers beside it."""
-    path = tmp_path / case.file
+    cases = enumerate(MALFORMED)
+    check_each(cases, lambda case: is_a_problem(case[1], tmp_path / str(case[0])))
+
+
+def is_a_problem(case: Malformed, folder: Path) -> None:
+    path = folder / case.file
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(case.content)
     config = load_config(path, env={})

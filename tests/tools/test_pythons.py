@@ -12,11 +12,6 @@ from tests.tools import pythons
 CURRENT = "{}.{}".format(*sys.version_info[:2])
 
 
-def test_the_running_python_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    pythons.main()
-    assert f"{CURRENT} {sys.executable}" in capsys.readouterr().out.splitlines()
-
-
 @pytest.mark.needs_posix
 def test_a_command_that_does_not_run_is_passed_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
