@@ -30,6 +30,7 @@ from conformance.situation import redirect_of
 from conformance.workspace import free_port, wait_until_it_listens
 from mcpclient.net.login.terminal import Terminal
 from mcpclient.protocol.negotiation import LATEST_HANDSHAKE, LATEST_STATELESS
+from mcpclient.recording.transcript import read_transcripts
 
 ENVIRONMENTS = ("mcp2", "fastmcp")
 SERVERS = ("mcp2-authorized", "fastmcp-authorized")
@@ -131,8 +132,9 @@ def _place(command: list[str], revision: str) -> Iterator[Place]:
             process.wait()
 
 
-async def _call(place: Place, provider: mcpclient.AuthProvider) -> None:
-    options: dict[str, Any] = {"auth": place.auth(provider), "trace": traces.new("authorized")}
+async def _call(place: Place, provider: mcpclient.AuthProvider, trace: str | None = None) -> None:
+    trace = trace or traces.new("authorized")
+    options: dict[str, Any] = {"auth": place.auth(provider), "trace": trace}
     async with mcpclient.connect(place.url, protocol_version=place.revision, **options) as client:
         _expect(client.protocol_version, place.revision)
         _expect((await client.call_tool("echo", {"text": "hello"})).text, "hello")
@@ -255,6 +257,22 @@ async def refresh_once(place: Place) -> str:
     return f"{PROCESSES} processes, {PROCESSES * CALLS} calls, {time.time() - begun:.1f} s"
 
 
+async def renew_early(place: Place) -> str:
+    """F-AUTH-5: a token that is about to expire is renewed before a server has refused it."""
+    await log_in_with_browser(place)
+    await asyncio.sleep(EXPIRED_AFTER)
+    trace = traces.new("authorized") or str(place.file.with_name("trace.jsonl"))
+    await _call(place, mcpclient.BrowserLogin(place.store, open_browser=no_browser), trace)
+    _expect("grant_type=refresh_token" in _first_request(trace), True)
+    return "no request with a token that expires"
+
+
+def _first_request(trace: str) -> str:
+    with open(trace, encoding="utf-8") as lines:
+        records = read_transcripts(lines)[0].records
+    return str(next(each["text"] for each in records if "http" in each))
+
+
 async def _worker(url: str, file: str, revision: str) -> None:
     """The work of each process, without a browser."""
     provider = mcpclient.BrowserLogin(mcpclient.FileStore(file), open_browser=no_browser)
@@ -277,6 +295,7 @@ WAYS: dict[str, Callable[[Place], Awaitable[str]]] = {
     "pasted address": log_in_by_pasting,
     "two steps": log_in_in_two_steps,
     "one refresh for all": refresh_once,
+    "renewed early": renew_early,
 }
 
 

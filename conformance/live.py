@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import mcpclient
-from conformance import peers, traces
+from conformance import duties, peers, traces
 from conformance.comparing import Report, compare
 from conformance.live_plans import ALLOWANCES, STATELESS, Plan, plans
 from conformance.results import FAILED, NOT_RUN, PASSED, TRANSPORT_OF, Row
@@ -75,13 +75,14 @@ class Meeting:
 
 
 def run() -> Iterator[Row]:
-    """Meet every server, and yield a row for each revision and reference client."""
+    """Meet every server, and yield a row for each revision and reference client, and each duty."""
     with workspace() as (folder, page), ThreadPoolExecutor(WORKERS) as workers:
         meetings = [
             Meeting(plan, revision) for plan in plans(folder, page) for revision in plan.revisions
         ]
         for rows in workers.map(_meet, meetings):
             yield from rows
+    yield from duties.run()
 
 
 def _meet(meeting: Meeting) -> list[Row]:

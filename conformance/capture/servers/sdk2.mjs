@@ -4,6 +4,7 @@
 // Over HTTP it listens on PORT. Variants:
 //   sse     every answer of HTTP is an event stream
 //   cached  lists and resources say how long they stay fresh
+//   private lists of tools stay fresh for each caller apart
 //   crowded HTTP refuses the first call of a tool by 503 and by 429, with Retry-After
 //   insatiable  has tools that ask without a state, with an empty one, for nothing, and for ever
 //   stale   lists stay fresh for a moment

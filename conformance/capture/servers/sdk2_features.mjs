@@ -203,6 +203,9 @@ export function makeServer(sdk, variant, changed) {
       },
       instructions: "Call whatever you like.",
       ...(variant === "stale" && { cacheHints: { "tools/list": stale } }),
+      ...(variant === "private" && {
+        cacheHints: { "tools/list": { ...fresh, cacheScope: "private" } },
+      }),
       ...(variant === "cached" && {
         cacheHints: { "tools/list": fresh, "resources/list": fresh, "resources/read": fresh },
       }),
