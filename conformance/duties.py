@@ -89,7 +89,7 @@ def _expect(actual: object, expected: object) -> None:
 
 
 async def _remembers_the_era(place: Place) -> None:
-    """F-LIFE-3: the second connection to an origin does not try what the first has tried."""
+    """F-LIFE-3: the second connection to an origin does not repeat the first one's probe."""
     for _ in range(2):
         async with mcpclient.connect(place.target, trace=place.trace) as client:
             await client.list_tools()

@@ -112,7 +112,7 @@ def _rows(
 
 
 def _replayed() -> list[Traffic]:
-    """Return what the library sends, and is sent, when every recorded session is replayed once."""
+    """Return the messages of every recorded session, each of which is replayed once."""
 
     async def meet(name: str, transcript: Transcript, turns: asyncio.Semaphore) -> Traffic:
         async with turns:
@@ -183,7 +183,7 @@ def _each(bodies: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _fault(folder: Path, told: Told) -> str:
-    """Return what is wrong with a message; both validators must find it valid, or neither."""
+    """Return the fault of a message; both validators must find it valid, or neither."""
     verdicts = _verdicts(folder, told.revision, _definition(folder, *told))
     found = [verdict(_judged(told.message)) for verdict in verdicts]
     return found[0] if len(set(map(bool, found))) == 1 else f"the validators differ: {found}"

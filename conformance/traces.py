@@ -59,9 +59,9 @@ def new(part: str) -> str | None:
 
 
 def tapped(part: str, bridge: list[str], *options: str) -> list[str]:
-    """Return the command of a bridge behind a tap, with a transcript of what it does itself.
+    """Return the command of a bridge behind a tap, with a transcript of its own connections.
 
-    ``options``: what says where that transcript is to be written, before the path.
+    ``options``: the words before the path of that transcript.
     """
     folder = os.environ.get(_FOLDER)
     if folder is None:
@@ -71,7 +71,7 @@ def tapped(part: str, bridge: list[str], *options: str) -> list[str]:
 
 
 def traffic() -> Iterator[Traffic]:
-    """Yield what is there of each connection."""
+    """Yield the messages of each connection."""
     folder = os.environ.get(_FOLDER)
     for path in sorted(Path(folder).iterdir()) if folder else ():
         part = path.name.partition("-")[0]
@@ -89,7 +89,7 @@ def traffic() -> Iterator[Traffic]:
 
 
 def _seen_by_tap(part: str, path: Path) -> Traffic:
-    """Return what a bridge and its host have said: what the tap received, the library sent."""
+    """Return the messages of a bridge and its host: the bridge sent those that the tap received."""
     found = Traffic(part, results.STDIO)
     for seen in stdio.read_seen(path):
         if seen["channel"] == "stdio" and "line" in seen:

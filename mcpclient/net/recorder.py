@@ -18,7 +18,7 @@ TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 
 
 class Recorder:
-    """What a transcript has to know of one client, and its writer, which is made at first use.
+    """The facts of one client that a transcript needs, and its writer, made at first use.
 
     ``is_on``: whether there is a target, so that something is written. ``variables`` may be
     secrets; ``schemas``: the input schemas of tools, by name, which mark arguments as secret.
