@@ -34,20 +34,6 @@ class Authority:
             client_authority.ca.configure_trust(context)
         return context
 
-    def future_server_context(self) -> ssl.SSLContext:
-        """A context with a certificate that is valid from tomorrow on."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self._issue("localhost", days=2, from_days=1).configure_cert(context)
-        return context
-
-    def self_signed_context(self) -> ssl.SSLContext:
-        """A context with the certificate of the authority itself, which is its own issuer."""
-        path = self.folder / "self-signed.pem"
-        path.write_bytes(self.ca.private_key_pem.bytes() + self.ca.cert_pem.bytes())
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(path)
-        return context
-
     def client_file(self) -> str:
         """A file with a client's certificate and its key."""
         path = self.folder / "client.pem"
@@ -62,11 +48,11 @@ class Authority:
         key.write_bytes(_encrypted(leaf.private_key_pem.bytes(), password))
         return str(certificate), str(key)
 
-    def _issue(self, *names: str, days: int = 1, from_days: int = -9) -> trustme.LeafCert:
+    def _issue(self, *names: str, days: int = 1) -> trustme.LeafCert:
         now = datetime.datetime.now(datetime.timezone.utc)
         return self.ca.issue_cert(
             *names,
-            not_before=now + datetime.timedelta(days=from_days),
+            not_before=now - datetime.timedelta(days=9),
             not_after=now + datetime.timedelta(days=days),
         )
 

@@ -10,7 +10,7 @@ from .catalog import CORPUS, load, names, seeds
 from .mutation import Mutator
 
 MUTATIONS = 150
-SLOW = {"conversation": 25, "correlator": 50}
+SLOW = {"conversation": 25}
 
 
 def test_every_target_has_seeds() -> None:
