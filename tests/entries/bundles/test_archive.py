@@ -38,7 +38,7 @@ def named(*names: str | bytes, mode: int = FILE) -> bytes:
 
 
 def hostile() -> dict[str, tuple[bytes, str]]:
-    """Return archives by what is wrong with them; to pack them takes a second."""
+    """Return archives by their faults; packing them takes a second."""
     return {
         "goes up": (named("../evil"), "leads elsewhere"),
         "goes up behind backslashes": (named("..\\..\\evil"), "backslash"),
