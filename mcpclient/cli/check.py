@@ -15,7 +15,7 @@ from ..client.requests import connection_of
 from ..errors import McpError, UsageError
 from ..framing.escaping import escape_line
 from ..framing.visible_texts import invisible_in
-from ..net.clocks import steady_seconds
+from ..net.clocks import steady_seconds, working_seconds
 from ..net.files import write_file
 from ..protocol.faults import CODES as FAULTS
 from ..protocol.faults.lists import schema_faults
@@ -240,7 +240,7 @@ def _about_texts(where: str, raw: Mapping[str, Any]) -> Iterator[Finding]:
 def _about_tools(tools: Sequence[Tool]) -> Iterator[Finding]:
     for tool in tools:
         where = _title("tool", tool.raw)
-        for fault in schema_faults(tool.raw, "", clock=steady_seconds):
+        for fault in schema_faults(tool.raw, "", clock=working_seconds):
             yield Finding(fault.code, where, fault.text, fault.clause)
         properties = properties_of(tool.input_schema)
         silent = [name for name, each in properties.items() if not each.get("description")]

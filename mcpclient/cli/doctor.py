@@ -32,7 +32,7 @@ from ..errors import (
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import Url, parse_url
 from ..framing.visible_texts import invisible_in
-from ..net.clocks import steady_seconds
+from ..net.clocks import steady_seconds, working_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.faults.lists import schema_faults
 from ..recording.judging import JudgedTranscript
@@ -377,7 +377,7 @@ def _problem_of(tool: Mapping[str, Any], key: str) -> str:
         return "" if key == "outputSchema" else "it is missing"
     if not isinstance(schema, Mapping) or schema.get("type") != "object":
         return 'its type is not "object"'
-    faults = schema_faults({key: schema}, "", clock=steady_seconds)
+    faults = schema_faults({key: schema}, "", clock=working_seconds)
     return next((each.text.partition(": ")[2] for each in faults), "")
 
 

@@ -22,7 +22,7 @@ from ..display import shown_path, shown_url, shown_words
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..errors.authorization import AuthorizationRequired
 from ..hints import SHELL, Speech, hint_for
-from ..net.clocks import seconds_since_epoch, steady_seconds
+from ..net.clocks import seconds_since_epoch, working_seconds
 from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables
 from ..protocol.faults import Fault, lists
@@ -281,7 +281,7 @@ def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
     place. Nothing is wrong by a schema that cannot be used: the server has the last word.
     """
     try:
-        compiled = compile_schema(schema, assert_formats=True, clock=steady_seconds)
+        compiled = compile_schema(schema, assert_formats=True, clock=working_seconds)
         found = compiled.validate(value)
     except (McpError, ValueError):
         return []
@@ -313,7 +313,7 @@ async def schema_faults(tools: Iterable[Any], revision: str) -> AsyncIterator[tu
     clock = asyncio.get_running_loop().time
     began = clock()
     for index, tool in enumerate(tools):
-        for each in lists.schema_faults(tool, revision, clock=steady_seconds):
+        for each in lists.schema_faults(tool, revision, clock=working_seconds):
             yield index, each
         if clock() - began > _TURN:
             await asyncio.sleep(0)

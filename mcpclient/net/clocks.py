@@ -17,6 +17,9 @@ seconds_since_epoch: Callable[[], float] = time.time
 steady_seconds: Callable[[], float] = time.monotonic
 """Return the seconds of a monotonic clock, for measuring durations."""
 
+working_seconds: Callable[[], float] = time.thread_time
+"""Return the seconds that this thread has worked, for limits that a busy machine leaves alone."""
+
 
 class PausableClocks(Protocol):
     """The deadlines of calls, which pause while the user is asked.

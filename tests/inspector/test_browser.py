@@ -117,6 +117,10 @@ async def test_the_keyboard_is_enough(chromium: Chromium) -> None:
         await page.keyboard.press("Control+Enter")
         await shown(page, ".outcomes .state", "Done")
         assert scene.showcase.received[-1]["params"]["arguments"] == {"message": "typed"}
+        await page.locator("#export summary").focus()
+        for key in ("Enter", "Tab", "Escape"):
+            await page.keyboard.press(key)
+        await page.locator("#export:not([open]) summary:focus").wait_for()
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 // @ts-check
 // The panes, side by side or one at a time on a narrow screen, and the colors.
 
-import { byId, el, every } from "./dom.js";
+import { byId, el, every, focusIn } from "./dom.js";
 
 export const narrow = matchMedia("(max-width: 899px)");
 
@@ -40,6 +40,16 @@ export function buildLayout() {
   byId("theme").addEventListener("click", () => {
     const theme = document.documentElement.dataset.theme ?? "";
     showTheme(THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length]);
+  });
+  // A menu closes by Escape, and where something else is pressed.
+  const menu = byId("export");
+  const close = (/** @type {Event} */ { target }) =>
+    target instanceof Node && !menu.contains(target) && menu.removeAttribute("open");
+  document.addEventListener("pointerdown", close);
+  menu.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    menu.removeAttribute("open");
+    focusIn("#export", "summary");
   });
   // Behind the panes, whose controls follow each other for the keyboard.
   byId("wire").after(

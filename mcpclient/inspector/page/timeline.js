@@ -221,7 +221,7 @@ function latencyRow(name, times, longest) {
   const sorted = [...times].sort((left, right) => left - right);
   const dots = times.slice(-MAX_DOTS).map((time) => {
     const dot = el("i");
-    dot.style.insetInlineStart = `${(time / longest) * 90}%`;
+    dot.style.insetInlineStart = `calc(${time / longest} * (100% - 20px))`;
     return dot;
   });
   return el(

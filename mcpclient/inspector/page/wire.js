@@ -264,7 +264,7 @@ function refreshNote(/** @type {number} */ first, /** @type {number} */ next) {
   if (isFiltered()) {
     said.push(`${count(wireView.found?.length ?? 0)} of ${count(next - firstShown())} records.`);
   }
-  if (next === 0) said.push("Nothing has crossed the wire yet.");
+  if (next === 0) said.push("No records yet.");
   const hidden = firstShown() - first;
   fill(
     wireNote,
