@@ -219,6 +219,7 @@ function latencyTable(/** @type {Span[]} */ spans) {
 /** @param {string} name @param {number[]} times @param {number} longest */
 function latencyRow(name, times, longest) {
   const sorted = [...times].sort((left, right) => left - right);
+  const median = (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
   const dots = times.slice(-MAX_DOTS).map((time) => {
     const dot = el("i");
     dot.style.insetInlineStart = `calc(${time / longest} * (100% - 20px))`;
@@ -228,8 +229,8 @@ function latencyRow(name, times, longest) {
     "tr",
     {},
     el("th", { scope: "row" }, cut(name, 60)),
-    [times.length, lasted(sorted[sorted.length >> 1]), lasted(sorted[sorted.length - 1])].map(
-      (said) => el("td", {}, String(said)),
+    [String(times.length), lasted(median), lasted(sorted[sorted.length - 1])].map((said) =>
+      el("td", {}, said),
     ),
     el("td", { class: "dots", "aria-hidden": "true" }, dots),
   );
