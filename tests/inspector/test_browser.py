@@ -481,7 +481,7 @@ async def test_it_is_accessible(chromium: Chromium, width: int, scheme: str) -> 
 
 
 async def printed(command: list[str], **variables: str) -> str:
-    """Run a command and return what it prints."""
+    """Run a command and return its output."""
     process = await asyncio.create_subprocess_exec(
         *command,
         cwd=TOP,

@@ -83,7 +83,7 @@ async def test_a_projects_server_is_approved_in_the_page(
 async def test_an_entry_that_changed_meanwhile_is_not_started(
     chromium: Chromium, tmp_path: Path
 ) -> None:
-    """F-SHOW-14, F-SAFE-5: what is agreed to is what was shown."""
+    """F-SHOW-14, F-SAFE-5: an agreement covers the sheet that was shown."""
     project = Project(tmp_path)
     async with project.page(chromium) as page:
         project.write("/bin/false")

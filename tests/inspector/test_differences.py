@@ -13,7 +13,7 @@ from mcpclient.inspector.report import bundle
 
 
 def run(function: str, *arguments: Any, module: str = "differences") -> Any:
-    """Return what a function of the page returns."""
+    """Return the result of a function of the page."""
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
