@@ -19,7 +19,7 @@ from ...errors import (
 )
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
-from ...jsonrpc.messages import ErrorCode, response
+from ...jsonrpc.messages import ErrorCode, Message, response
 from ...net.futures import BackgroundTasks, LoopBound, cancel, claiming
 from ...net.recorder import TraceTarget
 from ...protocol.negotiation import LATEST_HANDSHAKE, Agreement, Era, EraRules, era_of
@@ -299,13 +299,16 @@ class Connection(LoopBound):
         assert recorder is not None, "every client has one"
         recorder.learn(self.options.env or {})
         session, agreement = self._session, self.agreement
-        if not self.is_open or session is None or agreement is None:
-            return recorder.writer.add(target)
-        if session.log is None and not session.transport.records_itself:
-            session.log = recorder.writer.message_log(session.transport.name)
-        request = agreement.era.opening_request(_RECALLED_ID).message
-        recalled = (request, response(_RECALLED_ID, agreement.raw))
-        return recorder.writer.add(target, recalled, session.transport.stderr_tail.splitlines())
+        recalled: tuple[Message, ...] = ()
+        lines: list[str] = []
+        if self.is_open and session is not None and agreement is not None:
+            if session.log is None and not session.transport.records_itself:
+                session.log = recorder.writer.message_log(session.transport.name)
+            request = agreement.era.opening_request(_RECALLED_ID).message
+            recalled = (request, response(_RECALLED_ID, agreement.raw))
+            lines = session.transport.stderr_tail.splitlines()
+        end: Callable[[], None] = recorder.writer.add(target, recalled, lines)
+        return end
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.agreed(agreement.era)
