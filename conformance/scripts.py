@@ -59,6 +59,7 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``connect_timeout``: how long connecting may take, in seconds.
 - ``retry_busy``: whether a request that a busy server refuses is sent again when it said.
 - ``either``: whether Streamable HTTP is tried before legacy SSE.
+- ``keep_alive``: after how many seconds this library pings.
 - ``offers``: the revision that this library asks for; null: the newest, and others after it.
 
 Its ``auth``, for a protected server, says how to log in:
@@ -127,7 +128,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
 CLIENT = frozenset(
     {
         *("capabilities", "sampling", "elicitation", "roots"),
-        *("headers", "connect_timeout", "retry_busy", "either", "offers"),
+        *("headers", "connect_timeout", "retry_busy", "either", "offers", "keep_alive"),
     }
 )
 """What is said of the client and its user."""

@@ -18,6 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from conformance.results import FAILED, PASSED, TRANSPORT_OF, Row
+from mcpclient.protocol.negotiation import era_of
 from mcpclient.recording.transcript import Transcript, read_transcripts
 
 from .chunkings import CHUNKINGS, Chunking
@@ -105,7 +106,9 @@ async def _row(name: str, transcript: Transcript) -> Row:
     """Play one transcript in all chunkings. A check that is made in each of them counts once."""
     header = transcript.header
     transport = TRANSPORT_OF[header["transport"]]
-    spoken = header["protocol_version"] or revision_offered(transcript)
+    spoken = header["protocol_version"]
+    if era_of(spoken or "") is None:  # an answer with another one was refused
+        spoken = revision_offered(transcript)
     revision = spoken or header["script"].get("revision", "")
     row = partial(Row, "replay", name, revision=revision, transport=transport)
     chunkings = chunkings_of(transcript)

@@ -159,6 +159,8 @@ class User:
             options["tasks"] = True
         if "extensions" in capabilities:
             options["extensions"] = capabilities["extensions"]
+        if "keep_alive" in self._settings:
+            options["keep_alive"] = self._settings["keep_alive"]
         if "connect_timeout" in self._settings:
             options["connect_timeout"] = self._settings["connect_timeout"] + _START_SECONDS
         return options

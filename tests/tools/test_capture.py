@@ -88,7 +88,7 @@ def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
     made = [path for path, _, _ in transcripts()]
     assert len(made) == len(set(made)) >= 60
     assert sorted(made) == [name for name in NAMES if not name.startswith("official/")]
-    own = {"own-stdio", "own-http"}
+    own = {"own-stdio", "own-http", "own-sse"}
     assert {Path(path).parts[0] for path in made} == {"stdio", "http", "sse", "ws"} | own
 
 

@@ -188,6 +188,7 @@ class HttpServer:
         self._sessions = 0
         self._tokens = 0
         self._asked: Mapping[str, Any] = {}
+        self._channel: Exchange
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -205,6 +206,9 @@ class HttpServer:
 
     async def _answer(self, exchange: Exchange, body: bytes) -> None:
         path = urlsplit(exchange.target).path
+        if path in ("/sse", "/messages"):
+            await self._say_by_sse(exchange, json.loads(body) if body else {})
+            return
         if path != "/mcp":
             self._authorize(exchange, path, body)
             return
@@ -266,6 +270,24 @@ class HttpServer:
             return fields + said
         whole = self._talk.answer(message, reply) if said is ANSWER else filled(said, message)
         return f"{fields}data: {json.dumps(whole, separators=(',', ':'))}\n\n"
+
+    async def _say_by_sse(self, exchange: Exchange, message: Mapping[str, Any]) -> None:
+        """Answer over legacy SSE: what a POST asks, its only stream answers."""
+        key = key_of(message) if message else "GET"
+        reply = self._talk.reply(key)
+        if not message:
+            self._channel = exchange
+            usual = Reply(events=("event: endpoint\ndata: /messages\n\n", Await("the end")))
+            await self._say(exchange, {}, usual if reply == Reply() else reply)
+        elif reply.body is not None:
+            exchange.whole(reply.status, reply.headers, reply.body)
+        else:
+            exchange.whole(202, {}, b"")
+            parts = reply.events if reply.events is not None else (ANSWER,) * ("id" in message)
+            for part in parts:
+                self._channel.piece(self._event(part, message, reply).encode())
+            if reply.cut:
+                await self._channel.end(cut=True)
 
     # The authorization server
 

@@ -224,6 +224,8 @@ class CallRecovery:
         started = session.deadlines.counted_time()
         outcome: dict[str, Any] | McpError
         try:
+            if session.expired is not None:  # a ping, or the server's own stream, had a 404
+                raise session.expired.again()
             outcome = await session.answer_to(session.begin(method, params, options))
             era, takes_tasks = session.era, self._takes_tasks
             assert era is not None, "there is a result, so there was an agreement"

@@ -46,6 +46,23 @@ async def test_a_listener_begins_the_next_session_where_no_call_does() -> None:
             ]
 
 
+async def test_no_call_is_made_in_a_session_that_a_ping_found_to_be_lost() -> None:
+    """F-HTTP-6: after a 404 the client MUST begin another session."""
+    service = StreamableEndpoint(McpServer(), session="one")
+    async with HttpServer(service.routes) as web:
+        url = str(web.url())
+        async with Client(url, protocol_version=VERSION, keep_alive=100) as client:
+            service.session = "two"
+            await asyncio.sleep(110)
+            assert (await client.call_tool("echo", {"text": "x"})).text == "x"
+        calls = [
+            request.headers["mcp-session-id"]
+            for request in web.requests_of("POST")
+            if request.message.get("method") == "tools/call"
+        ]
+    assert calls == ["two"]
+
+
 async def test_listeners_share_a_renewal_and_its_failure() -> None:
     """F-HTTP-6, F-API-14: and try again, with growing pauses."""
     service = StreamableEndpoint(McpServer(), session="one", listens=True)

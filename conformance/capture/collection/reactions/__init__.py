@@ -48,7 +48,7 @@ _BY_SDK = {
         *("cut-within-event", "cut-and-503", "ends-without-answer-with-id"),
         *("own-stream-cut", "own-stream-ends", "own-stream-is-a-page", "own-stream-is-404"),
         *("own-stream-is-406", "own-stream-is-empty", "own-stream-is-500-then-there"),
-        *("own-stream-refused-later", "own-stream-of-a-lost-session"),
+        "own-stream-refused-later",
     ),
 }
 _DRIVERS = {name: driver for driver, names in _BY_SDK.items() for name in names}

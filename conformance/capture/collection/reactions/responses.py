@@ -140,4 +140,34 @@ SESSIONS: tuple[Reaction, ...] = (
         reaction(f"delete-{status}", _DELETE, Plan({"DELETE": (plain(status),)}), HELLO)
         for status in (404, 405, 500)
     ),
+    reaction(
+        "forgets-a-session-that-is-only-pinged",
+        "Ping: a client that pings finds out; Session Management: 404 means a new session.",
+        Plan({"ping": (_GONE, USUAL)}),
+        {"do": "pause", "seconds": 0.5},
+        HELLO,
+        client={"keep_alive": 0.35},
+    ),
+    *(
+        reaction(
+            f"sse-{name}",
+            "HTTP with SSE (2024-11-05): the first event names the endpoint, others answer.",
+            Plan(replies),
+            *([HELLO, PING] if "tools/call" in replies or not replies else []),
+            transports="sse",
+        )
+        for name, replies in {
+            "as-usual": {},
+            "is-a-page": {"GET": (plain(200, "Hello"),)},
+            "is-missing": {"GET": (plain(404, "Not Found"),)},
+            "ends-without-endpoint": {"GET": (stream(": nothing\n\n"),)},
+            "breaks-without-endpoint": {"GET": (stream("event: endpoint\n", cut=True),)},
+            "names-no-url": {"GET": (stream("event: endpoint\ndata: http://[\n\n"),)},
+            "speaks-of-other-things": {
+                "tools/call": (stream("event: other\ndata: {}\n\n", "data: 5\n\n", LOG, ANSWER),)
+            },
+            "refuses-a-call": {"tools/call": (plain(500, "No"), USUAL)},
+            "breaks-in-a-call": {"tools/call": (stream(LOG, cut=True),)},
+        }.items()
+    ),
 )
