@@ -306,17 +306,11 @@ class Toolbox:
         if len(self._places) > max(_MOST_REMEMBERED, 2 * len(admitted)):
             self._forget_all_but({tool.name for tool in admitted} | self._offer.local.keys())
             offer.known.bindings = {}
-        for tool in admitted:
-            yield
-            self._places.setdefault(tool.name, len(self._places))
-            server = getattr(tool, "server", None)
-            if server is not None:
-                self._servers.setdefault(server)
+        shown, places = yield from self._in_order(admitted)
         always = [self._offered(local, offer) for local in self._always]
         if len(self._converted) > len(admitted) + len(self._offer.local):
             staying = {tool.name for tool in admitted} | self._offer.local.keys()
             self._converted.forget_all_but(staying)
-        shown, places = yield from self._in_order(admitted)
         offer.everything = yield from self._define(shown, offer)
         if self._search.is_possible and (yield from self._search.deciding(offer.everything)):
             finding = search_tool(
@@ -350,17 +344,16 @@ class Toolbox:
     def _in_order(
         self, tools: Sequence[Tool]
     ) -> Generator[None, None, tuple[list[Tool], list[int]]]:
-        """Return tools in the order of this conversation, and their places."""
-        places: list[int] = []
-        is_ordered = True
+        """Return tools in the order of this conversation, new ones last, and their places."""
+        placed: list[tuple[int, Tool]] = []
         for tool in tools:
             yield
-            places.append(self._places[tool.name])
-            is_ordered = is_ordered and places[-1] >= places[-2:][0]
-        if is_ordered:
-            return [*tools], places
-        pairs = sorted(zip(places, tools), key=itemgetter(0))
-        return [tool for _, tool in pairs], [place for place, _ in pairs]
+            placed.append((self._places.setdefault(tool.name, len(self._places)), tool))
+            server = getattr(tool, "server", None)
+            if server is not None:
+                self._servers.setdefault(server)
+        placed.sort(key=itemgetter(0))
+        return [tool for _, tool in placed], [place for place, _ in placed]
 
     def _unfit(self, listed: Mapping[str, Tool]) -> Generator[None, None, list[ToolProblem]]:
         """Return a problem for each pattern that fits no tool; the log has it once."""
