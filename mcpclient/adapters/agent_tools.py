@@ -14,7 +14,7 @@ from typing import Any, Callable, NamedTuple, TypeVar
 from ..client.events.around import Call, Proceed, not_called, refusal
 from ..errors import McpError, UsageError
 from ..manager.naming import any_pattern, fits_pair, fits_server
-from ..net.shielded import in_slices
+from ..net.futures import in_slices
 from ..protocol.schema import compile_schema
 from ..protocol.tool_search import ToolIndex
 from ..protocol.types import CallToolResult, Resource, ResourceTemplate, Tool

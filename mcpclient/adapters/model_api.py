@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, Callable, ClassVar, Protocol
 
 from ..errors import UsageError
@@ -177,7 +178,7 @@ class ModelApi(Provider, ABC):
     # Writing
 
     def _listing(self, made: ToolDefinitions) -> list[dict[str, Any]]:
-        searched = [dict(self.search)] if any(each.deferred for each in made.defined) else []
+        searched = [dict(self.search)] if any(map(attrgetter("deferred"), made.defined)) else []
         return [*searched, *made.written]
 
     def _definition(self, definition: Definition) -> dict[str, Any]:

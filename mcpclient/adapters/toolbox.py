@@ -28,7 +28,8 @@ from ..client.events.around import Around, Call, Proceed, answer_in_turn, not_ca
 from ..client.tool_calls import ToolCalls
 from ..errors import CallTimeout, McpError, UsageError
 from ..framing.logs import logger_for
-from ..net.shielded import TaskLocks, in_slices
+from ..net.futures import in_slices
+from ..net.shielded import TaskLocks
 from ..protocol.types import CallToolResult, Tool
 from .agent_tools import (
     AgentTool,
@@ -244,7 +245,7 @@ class Toolbox:
         steps = self._news()
         if not isinstance(getattr(self._source, "tools", None), list):
             steps = self._offer_of(await self._source.list_tools(), True)
-        await in_slices(steps or ())
+        await in_slices(steps or iter(()))
 
     async def run(self, response: object, **call_options: Any) -> list[dict[str, Any]]:
         """Make all calls of a model's response concurrently, and return the messages to append.

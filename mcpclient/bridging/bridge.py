@@ -18,6 +18,7 @@ from ..errors import McpError, PeerError, ProtocolViolation, ServerUnavailable
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
+from ..net.futures import in_slices
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from .host import HostService
 from .relayed import Relayed
@@ -75,7 +76,6 @@ class Bridge(HostService, Upstream):
         self._offers = offers
         self._client: Client | None = None
         self._opening = asyncio.Lock()
-        self._tools: list[dict[str, Any]] = []
         self._uris: dict[str, asyncio.Task[None] | None] = {}
         self._draining: asyncio.Task[None] | None = None
 
@@ -170,7 +170,7 @@ class Bridge(HostService, Upstream):
                 raise PeerError(ErrorCode.METHOD_NOT_FOUND, f"the stateless era has no {method}")
         result = await self.pass_on(method, params, meta, str(given.get("name")))
         self._learn(method, given)
-        return self._offered(given, result) if method == "tools/list" else result
+        return await self._offered(given, result) if method == "tools/list" else result
 
     async def _subscribe(self, method: str, params: Params) -> bool:
         """Handle a request of a handshake host that the stateless era does not have."""
@@ -194,14 +194,14 @@ class Bridge(HostService, Upstream):
         """Return a request that can be passed on as it is; None if it needs more than that."""
         return self.relay(method, params or {}) if method in _RELAYED else None
 
-    def _offered(self, params: Params, result: Params) -> Params:
+    async def _offered(self, params: Params, result: Params) -> Params:
         """Return a page of tools without those that may not be called."""
         listed = result.get("tools")
         if not isinstance(listed, list):
             return result
         tools = [tool for tool in listed if isinstance(tool, dict)]
-        self._tools = [*(self._tools if "cursor" in params else ()), *tools]
-        valid = {id(tool.raw) for tool in self.client._learn_tools(self._tools)}
+        learned = await in_slices(self.client._learning(tools, is_more="cursor" in params))
+        valid = {id(tool.raw) for tool in learned}
         kept = [each for each in tools if id(each) in valid and self._offers(each.get("name"))]
         return result if len(kept) == len(listed) else {**result, "tools": kept}
 

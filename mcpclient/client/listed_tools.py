@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -54,29 +54,45 @@ class ListedTools(Observer):
         self.only_tasks: frozenset[str] = frozenset()
         self.secret_schemas: dict[str, Any] = {}
         self.are_stale: bool = True
+        self._changes = 0
         self._schemas: dict[str, object] = {}
         self._compiled: dict[str, Schema | str] = {}
         self._wasted = 0.0
 
-    def learn(self, tools: Collection[Tool]) -> None:
-        """Remember a complete list of tools. Schemas that have not changed stay compiled."""
-        from ..recording.secret_arguments import schemas_with_secrets
+    def learning(self, tools: Iterable[Tool], *, is_more: bool = False) -> Iterator[None]:
+        """Remember a list in steps; the last replaces the one before, or adds to it.
 
-        self.are_stale = False
-        self._definitions = {tool.name: tool for tool in tools}
-        self.only_tasks = frozenset(
-            tool.name for tool in tools if task_support_of(tool.raw) == "required"
-        )
-        self.secret_schemas = schemas_with_secrets(tool.raw for tool in tools)
-        known = {tool.name: tool.output_schema for tool in tools if tool.output_schema is not None}
+        Of two tools with one name, the first counts. Schemas that have not changed stay compiled.
+        """
+        from ..recording.secret_arguments import marks_secrets
+
+        changes = self._changes
+        before = self if is_more else ListedTools()
+        definitions, secret_schemas = {**before._definitions}, {**before.secret_schemas}
+        only_tasks, schemas = {*before.only_tasks}, {**before._schemas}
+        for tool in tools:
+            yield
+            name = tool.name
+            if definitions.setdefault(name, tool) is not tool:
+                continue
+            if task_support_of(tool.raw) == "required":
+                only_tasks.add(name)
+            given, returned = tool.raw.get("inputSchema"), tool.output_schema
+            if marks_secrets(given):
+                secret_schemas[name] = given
+            if returned is not None:
+                schemas[name] = returned
+        self.are_stale = changes != self._changes
+        self._definitions, self.secret_schemas = definitions, secret_schemas
+        self.only_tasks = frozenset(only_tasks)
         if self._mode == "off":
             return
         self._compiled = {
             name: compiled
             for name, compiled in self._compiled.items()
-            if name in known and _is_same(known[name], self._schemas[name])
+            if name in schemas and _is_same(schemas[name], self._schemas[name])
         }
-        self._schemas = known
+        self._schemas = schemas
 
     def find(self, name: str) -> Tool | None:
         """Return the definition of a tool; None where it is not known, or may have changed."""
@@ -98,6 +114,7 @@ class ListedTools(Observer):
     def notified(self, method: str, params: Mapping[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
             self.are_stale = True
+            self._changes += 1
 
     async def checked(
         self, tool: str, raw: Mapping[str, Any], relist: Callable[[], Awaitable[object]]

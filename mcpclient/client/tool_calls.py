@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Union
 
 from ..errors import McpError, ToolError
-from ..net.futures import gather_outcomes
+from ..net.futures import gather_outcomes, in_slices
 from ..protocol.negotiation import MAKING, declares
 from ..protocol.types import CallToolResult, Tool
 from .connection.connection import Connection
@@ -47,19 +47,29 @@ class ToolCalls(Requests):
         Over HTTP in the stateless era, a tool whose header annotations are invalid is left out
         with a warning, as the specification demands.
         """
-        return self._learn_tools(await self._list("tools/list", "tools", options))
+        tools = await self._list("tools/list", "tools", options)
+        listed: list[Tool] = await in_slices(self._learning(tools))
+        return listed
 
-    def _learn_tools(self, tools: list[dict[str, Any]]) -> list[Tool]:
-        """Remember the tools of all pages; return those that may be called."""
+    def _learning(
+        self, tools: Sequence[dict[str, Any]], *, is_more: bool = False
+    ) -> Generator[None, None, list[Tool]]:
+        """Remember the tools of all pages, in steps; return those that may be called.
+
+        ``is_more``: whether this is one more page.
+        """
         era = self._connection.era
         has_headers = self._connection.session.transport.carries_headers
         mirrored = era.header_parameters if era is not None and has_headers else None
-        if mirrored is not None:
-            # Of two tools with one name the first counts, as everywhere, so it is learned last.
-            tools = [tool for tool in tools[::-1] if learn_headers(mirrored, tool)][::-1]
-        listed = [Tool(tool) for tool in tools]
-        counting = list({tool.name: tool for tool in listed[::-1]}.values())
-        self._listed.learn(counting)
+        listed: list[Tool] = []
+        # Of two tools with one name the first counts, as everywhere, so it is learned last.
+        for tool in map(Tool, reversed(tools)):
+            yield
+            is_known = is_more and self._listed.find(tool.name) is not None
+            if mirrored is None or is_known or learn_headers(mirrored, tool.raw):
+                listed.append(tool)
+        listed.reverse()
+        yield from self._listed.learning(listed, is_more=is_more)
         recorder = self._connection.options.network.recorder
         if recorder is not None and self._listed.secret_schemas:
             recorder.schemas.update(self._listed.secret_schemas)

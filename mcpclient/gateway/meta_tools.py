@@ -20,7 +20,7 @@ from ..framing.visible_texts import with_visible_texts
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
-from ..net.shielded import in_slices
+from ..net.futures import in_slices
 from ..protocol.schema import compile_schema
 from ..protocol.schema_properties import without_defaulted
 from ..protocol.tool_search import ToolIndex

@@ -22,7 +22,7 @@ from ..config.config import ServerConfig
 from ..errors import ServerUnavailable, UsageError
 from ..errors.authorization import AuthorizationRequired
 from ..gate.gate import strict_sandbox
-from ..net.futures import LoopBound
+from ..net.futures import LoopBound, in_slices
 from ..net.network_options import Negotiate
 from ..protocol.types import Tool
 from ..transports.base import Transport
@@ -73,7 +73,9 @@ class ManagedClient(Client):
     async def list_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
         """Return the tools as `Client.list_tools` does, but those that the manager hands on."""
         listed = await self.list_all_tools(**options)
-        return [Tool(raw) for raw in self._server.handed_on([tool.raw for tool in listed])]
+        raws = [tool.raw for tool in listed]
+        kept = await in_slices(self._server.handed_on(raws))
+        return listed if kept is raws else [Tool(raw) for raw in kept]
 
     async def list_all_tools(self, **options: Unpack[QueryOptions]) -> list[Tool]:
         """Return the tools as the server lists them."""

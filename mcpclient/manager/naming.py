@@ -119,6 +119,7 @@ class ToolNames:
         self._owners: dict[str, tuple[str, str]] = {}
         self._settled: set[str] = set()
         self._is_settled = False
+        self.moves: int = 0  # how often a name has got another owner
         for server in servers:
             self.add_server(server)
 
@@ -269,6 +270,7 @@ class ToolNames:
             _, tool, owner = unnamed.pop()
             displaced = self._give(owner, tool)
             if displaced is not None:
+                self.moves += 1
                 owner, tool = displaced
                 changed.add(owner)
                 unnamed.append((self._servers[owner].order, tool, owner))

@@ -157,30 +157,40 @@ class Pins:
 
         A server that was not locked has only new tools.
         """
+        steps = self._comparing(server, ServerOffer(fingerprint, tools, instructions, sha256))
+        return [each for each in steps if each is not None]
+
+    def _comparing(self, server: str, offer: ServerOffer) -> Iterator[Mismatch | None]:
+        """Compare as `compare` does, in steps: yield each difference, None after other steps."""
+        fingerprint, tools, instructions, sha256 = offer
         pinned = self.servers.get(server, PinnedServer(fingerprint, {}, "", sha256))
-        found: list[Mismatch] = []
         if (fingerprint, sha256) != (pinned.fingerprint, pinned.sha256):
-            found.append(Mismatch("", "server"))
+            yield Mismatch("", "server")
         if instructions != pinned.instructions:
-            lines = _compared(pinned.instructions, instructions)
-            found.append(Mismatch("", "instructions", lines))
-        raws = [tool.raw for tool in tools]
-        now = _definitions(raws)
-        repeated = {each.tool for each in repeated_tools(raws)}
+            yield Mismatch("", "instructions", _compared(pinned.instructions, instructions))
+        now: dict[str, Definition] = {}
+        repeated: set[str] = set()
+        for tool in tools:
+            yield None
+            name = safe_str(tool.raw.get("name", ""))
+            if name in now:
+                repeated.add(name)
+            now.setdefault(name, definition_of(tool.raw))
         for name in sorted({*now, *pinned.tools}):
             if name in repeated:
-                found.append(Mismatch(name, "duplicate"))
+                yield Mismatch(name, "duplicate")
             if name not in pinned.tools:
-                found.append(Mismatch(name, "added"))
+                yield Mismatch(name, "added")
             elif name not in now:
-                found.append(Mismatch(name, "removed"))
+                yield Mismatch(name, "removed")
             elif digest_of(now[name]) != digest_of(pinned.tools[name]):
                 texts = (
                     json.dumps(each[name], indent=2, sort_keys=True, ensure_ascii=False)
                     for each in (pinned.tools, now)
                 )
-                found.append(Mismatch(name, "changed", _compared(*texts)))
-        return found
+                yield Mismatch(name, "changed", _compared(*texts))
+            else:
+                yield None
 
     def refused(self, mismatches: Sequence[Mismatch]) -> dict[str, str]:
         """Return the tools that are not to be called, each with the reason; "" stands for all.
@@ -213,7 +223,8 @@ class Pins:
         new: dict[str, PinnedServer] = {}
         for name, given in servers.items():
             fingerprint, tools, *others = given
-            definitions = _definitions(tool.raw for tool in tools)
+            listed = by_name(tool.raw for tool in tools)
+            definitions = {tool: definition_of(raw) for tool, raw in listed.items()}
             new[name] = PinnedServer(fingerprint, definitions, *others)
 
         def edit(content: bytes | None) -> bytes:
@@ -279,10 +290,16 @@ def _written(servers: Mapping[str, PinnedServer]) -> bytes:
     return escape_in_json(text).encode("utf-8")
 
 
-def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> tuple[Mismatch, ...]:
-    """Return the tools that a server lists more than once, which is a finding without a lock."""
-    counts = Counter(safe_str(tool.get("name", "")) for tool in tools)
-    return tuple(Mismatch(name, "duplicate") for name in sorted(counts) if counts[name] > 1)
+def repeated_tools(tools: Iterable[Mapping[str, Any]]) -> Iterator[Mismatch | None]:
+    """Yield the tools that a server lists more than once, which is a finding without a lock.
+
+    In steps: None after any other tool.
+    """
+    counts: Counter[str] = Counter()
+    for tool in tools:
+        name = safe_str(tool.get("name", ""))
+        counts[name] += 1
+        yield Mismatch(name, "duplicate") if counts[name] == 2 else None
 
 
 def by_name(tools: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
@@ -291,10 +308,6 @@ def by_name(tools: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
     for tool in tools:
         found.setdefault(safe_str(tool.get("name", "")), tool)
     return found
-
-
-def _definitions(tools: Iterable[Mapping[str, Any]]) -> dict[str, Definition]:
-    return {name: definition_of(tool) for name, tool in by_name(tools).items()}
 
 
 def definition_of(raw: Mapping[str, Any]) -> dict[str, Any]:

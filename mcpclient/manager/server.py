@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ..client.connection.keeper import Keeper
@@ -194,8 +194,8 @@ class Server(ServerTools, Keeper):
     def _keep_tools(self) -> None:
         self.stale = True
 
-    async def _connect(self) -> Sequence[Mapping[str, Any]]:
-        """Have the server judged, connect it, and return its tools."""
+    async def _connect(self) -> Iterator[bool]:
+        """Have the server judged, connect it, and return the last step to an offer of its tools."""
         refusal = await self._judge()
         if refusal is not None:
             self.audit_refusal(refusal)
@@ -204,17 +204,17 @@ class Server(ServerTools, Keeper):
         auth = self._options.get("auth")
         await look_for_login(self.config.target, auth, self._is_asked_for)
         local = runs_here(self.config.target)
-        tools = await self._shared.slots.run(self._open_client, local=local)
+        made = await self._shared.slots.run(self._open_client, local=local)
         # A loss while this attempt was under way has moved nothing: its status was not CONNECTED.
         if not self.client.is_connected:
             raise ConnectionLost("the connection ended while the tools were listed")
-        return tools
+        return made
 
-    async def _open_client(self) -> Sequence[Mapping[str, Any]]:
+    async def _open_client(self) -> Iterator[bool]:
         await self.client.open()
         return await self._list()
 
-    def _connected(self, made: Sequence[Mapping[str, Any]]) -> None:
+    def _connected(self, made: Iterator[bool]) -> None:
         self._adopt(made)
         self._follow()
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import abc
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Callable, ClassVar, TypeVar
+from itertools import chain, filterfalse
+from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
 from ..client.events.around import not_called
 from ..client.requests import SUBJECTS, connection_of
@@ -18,7 +18,7 @@ from ..errors import CallRefused, McpError, safe_str
 from ..framing.escaping import escape_line
 from ..framing.invisible import without_invisible
 from ..framing.logs import logger_for
-from ..net.futures import cancel
+from ..net.futures import cancel, in_slices
 from ..protocol.types import Tool
 from ..transports.backoff import Retries
 from .events import PinMismatch, ToolsUpdated
@@ -117,31 +117,10 @@ class ToolList(list[ManagedTool]):
         self.version += 1
 
 
-def difference(
-    server: str, before: Iterable[ManagedTool], after: Iterable[ManagedTool]
-) -> ToolsUpdated:
-    """Return the difference of two lists of a server's tools, by full name."""
-    old = {tool.name: tool for tool in before}
-    new = {tool.name: tool for tool in after}
-    return ToolsUpdated(
-        server,
-        tuple(name for name in new if name not in old),
-        tuple(name for name in old if name not in new),
-        # Unchanged tools are mostly identical objects, which compare fast.
-        tuple(
-            name
-            for name, tool in new.items()
-            if name in old and old[name] is not tool and old[name].raw != tool.raw
-        ),
-    )
-
-
-T = TypeVar("T")
-
 _LEFT_OUT = "the configuration of its server leaves it out"
 
-# Number of tools to name or wrap before yielding to the event loop: under a millisecond.
-_SLICE = 250
+# Number of tools to name in one step: under a millisecond.
+_NAMED_AT_ONCE = 250
 
 
 class Catalog:
@@ -150,6 +129,9 @@ class Catalog:
     ``tell`` takes a `ToolsUpdated` for each server whose tools have changed.
     """
 
+    # Thousands of tools are named and wrapped in steps. The exchange at the end, and what comes
+    # with it, is a single step, so it copies whole lists and dicts and has no loop of its own.
+
     def __init__(self, names: ToolNames, tell: Callable[[ToolsUpdated], None]) -> None:
         self.names = names
         self.tools: ToolList = ToolList()
@@ -157,69 +139,72 @@ class Catalog:
         self._servers: dict[str, ServerTools] = {}
         self._offered: dict[str, dict[str, Mapping[str, Any]]] = {}
         self._lists: dict[str, ToolList] = {}
-        self._wrapped: dict[str, dict[str, ManagedTool]] = {}
+        self._wrapped: dict[str, dict[str, ManagedTool]] = {}  # by full name
 
     def tools_of(self, server: str) -> ToolList:
         """Return the list of one server, which stays the same object."""
         return self._lists.setdefault(server, ToolList())
 
-    async def prepare(self, server: ServerTools, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Name the tools of a server, and wrap those that have changed, a few at a time.
+    def update(self, server: ServerTools, tools: Iterable[Mapping[str, Any]]) -> None:
+        """Replace the tools of a server at once. Of two with one name, the first counts."""
+        for _ in self.updating(server, tools):
+            pass
 
-        After it, `update` with the same tools takes little time, however many they are.
+    def updating(
+        self,
+        server: ServerTools,
+        tools: Iterable[Mapping[str, Any]],
+        refused: Iterable[Mapping[str, Any]] = (),
+    ) -> Iterator[bool]:
+        """Replace the tools of a server in steps, True being the last before the exchange.
+
+        A tool that is as it was stays the same object. ``refused``: tools that only get names.
         """
-        offered = by_name(tools)
-        for names in _slices(sorted(offered.keys() - self.names.names_of(server.name).keys())):
-            self._show(self._assign(server.name, names))
-            await asyncio.sleep(0)
-        for items in _slices(list(offered.items())):
-            self._wrapped.setdefault(server.name, {}).update(self._wrap(server, items))
-            await asyncio.sleep(0)
-
-    def update(self, server: ServerTools, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Replace the tools of a server. Of two with one name, the first counts.
-
-        A tool that is as it was stays the same object.
-        """
-        offered = by_name(tools)
-        renamed = self._assign(server.name, offered)
-        self._servers[server.name], self._offered[server.name] = server, offered
-        self._show([server.name, *renamed])
-
-    def _assign(self, server: str, tools: Iterable[str]) -> Sequence[str]:
-        """Name tools; return the servers offering others that are named otherwise now."""
-        renamed = self.names.assign(server, tools)
-        # Other servers have only names, from an earlier run.
-        return sorted(renamed & self._servers.keys())
-
-    def _show(self, servers: Sequence[str]) -> None:
-        if not servers:
-            return
-        news = []
-        for name in servers:
-            server, tools = self._servers[name], self.tools_of(name)
-            before = list(tools)
-            self._wrapped[name] = dict(self._wrap(server, self._offered[name].items()))
-            tools.replace(self._wrapped[name].values())
-            news.append(difference(name, before, tools))
+        name = server.name
+        offered: dict[str, Mapping[str, Any]] = {}
+        known = self.names.add_server(name).names
+        new: list[str] = []
+        for raw in tools:
+            yield False
+            tool = safe_str(raw.get("name", ""))
+            if offered.setdefault(tool, raw) is raw and tool not in known:
+                new.append(tool)
+        for raw in refused:
+            yield False
+            new.append(safe_str(raw.get("name", "")))
+        new.sort()
+        for start in range(0, len(new) or 1, _NAMED_AT_ONCE):
+            renamed = self.names.assign(name, new[start : start + _NAMED_AT_ONCE])
+            # Other servers have only names, from an earlier run.
+            for other in sorted(renamed & self._servers.keys()):
+                self.update(self._servers[other], self._offered[other].values())
+            yield False
+        while True:
+            before, moves = self._wrapped.get(name, {}), self.names.moves
+            wrapped: dict[str, ManagedTool] = {}
+            changed: list[str] = []
+            for tool, raw in offered.items():
+                yield False
+                full_name = known[tool]
+                old = before.get(full_name)
+                if old is not None and old.raw != raw:
+                    changed.append(full_name)
+                    old = None
+                if old is None or old._server is not server:
+                    old = ManagedTool(raw, full_name, server)
+                wrapped[full_name] = old
+            yield True
+            # Meanwhile the list may have been replaced, and names may have got other owners.
+            if before is self._wrapped.get(name, before) and moves == self.names.moves:
+                break
+        self._servers[name], self._offered[name], self._wrapped[name] = server, offered, wrapped
+        self.tools_of(name).replace(wrapped.values())
         order = self.names.servers
-        self.tools.replace(chain.from_iterable(self._lists.get(name, ()) for name in order))
-        for each in news:
-            if each.added or each.removed or each.changed:
-                self._tell(each)
-
-    def _wrap(
-        self, server: ServerTools, tools: Iterable[tuple[str, Mapping[str, Any]]]
-    ) -> Iterator[tuple[str, ManagedTool]]:
-        names, wrapped = self.names.names_of(server.name), self._wrapped.get(server.name, {})
-        for name, raw in tools:
-            made, known = ManagedTool(raw, names[name], server), wrapped.get(name)
-            is_same = known is not None and known._server is server and known == made
-            yield name, known if known is not None and is_same else made
-
-
-def _slices(items: Sequence[T]) -> Iterator[Sequence[T]]:
-    return (items[start : start + _SLICE] for start in range(0, len(items), _SLICE))
+        self.tools.replace(chain.from_iterable(self._lists.get(each, ()) for each in order))
+        added = tuple(filterfalse(before.__contains__, wrapped))
+        removed = tuple(filterfalse(wrapped.__contains__, before))
+        if added or removed or changed:
+            self._tell(ToolsUpdated(name, added, removed, tuple(changed)))
 
 
 class ServerTools(abc.ABC):
@@ -284,44 +269,65 @@ class ServerTools(abc.ABC):
             cancel(task)
         self._follower = self._refreshing = None
 
-    async def _list(self) -> Sequence[Mapping[str, Any]]:
-        """Return the tools; a server that declares them has to be able to list them."""
-        if "tools" not in self.client.capabilities:
-            return []
-        listed = await self.client.list_all_tools(fresh=True)
-        tools: Sequence[Mapping[str, Any]] = [tool.raw for tool in listed]
-        await self._shared.catalog.prepare(self, self._filtered(tools))
-        return tools
+    async def _list(self) -> Iterator[bool]:
+        """List the tools, and return the last step to their offer, for `_adopt`.
+
+        A server that declares tools has to be able to list them.
+        """
+        tools: list[Mapping[str, Any]] = []
+        if "tools" in self.client.capabilities:
+            tools = [tool.raw for tool in await self.client.list_all_tools(fresh=True)]
+        agreement = connection_of(self.client).agreement
+        said = (agreement and agreement.instructions) or ""
+        listed = Remembered(tools, said, self.client.protocol_version or "")
+        steps = self._offering(listed, is_new=True)
+        await in_slices(iter(steps.__next__, True))
+        return steps
 
     def _recall(self, remembered: Remembered, *, offer: bool) -> None:
         """Restore the tools of an earlier run: offer them, or only keep their names."""
         self._said = remembered.instructions
         if offer:
-            self._show(remembered.tools)
+            self._adopt(self._offering(remembered, is_new=False))
         elif self.config.state == "ready":
             self._shared.catalog.names.assign(self.name, by_name(remembered.tools))
 
-    def _adopt(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Offer the tools of the present connection."""
-        self.stale = False
-        agreement = connection_of(self.client).agreement
-        self._said = (agreement and agreement.instructions) or ""
-        self._show(tools)
-        if self._shared.memory is not None:
-            remembered = Remembered(tools, self._said, self.client.protocol_version or "")
-            self._shared.memory.note(memory_key(self.config), remembered)
+    def _adopt(self, steps: Iterator[bool]) -> None:
+        """Finish an offer, whose first steps may have been taken already."""
+        for _ in steps:
+            pass
 
-    def _show(self, tools: Sequence[Mapping[str, Any]]) -> None:
-        """Compare tools with the pins, and offer those that filters and pins let through."""
-        self._listed = self._filtered(tools)
-        pins, known = self._shared.pins, self.mismatches
+    def _offering(self, listed: Remembered, *, is_new: bool) -> Iterator[bool]:
+        """Compare tools with the pins, and offer those that filters and pins let through.
+
+        In steps, True being the last before anyone sees a difference. ``is_new``: whether the tools
+        come from the present connection.
+        """
+        pins = self._shared.pins
+        tools = yield from self._filtered(listed.tools)
         if pins is None:
-            self.mismatches = repeated_tools(self._listed)
+            steps = repeated_tools(tools)
         else:
-            self.mismatches = tuple(pins.compare(self.name, *self.to_pin()))
-            for mismatch in self.mismatches:
-                self._shared.events.tell(PinMismatch(self.name, mismatch))
-        self._shared.catalog.update(self, self.handed_on(tools))
+            steps = pins._comparing(self.name, self._to_pin(map(Tool, tools), listed.instructions))
+        found: list[Mismatch] = []
+        for each in steps:
+            yield False
+            if each is not None:
+                found.append(each)
+        offered = tools if pins is None else pins.offered(self.name, found, tools)
+        refused = () if offered is tools else tools
+        exchange = self._shared.catalog.updating(self, offered, refused)
+        yield from iter(exchange.__next__, True)
+        yield True
+        self.stale = self.stale and not is_new
+        known, self.mismatches = self.mismatches, tuple(found)
+        self._listed, self._said = tools, listed.instructions
+        for mismatch in found if pins is not None else ():
+            self._shared.events.tell(PinMismatch(self.name, mismatch))
+        for _ in exchange:
+            pass
+        if is_new and self._shared.memory is not None:
+            self._shared.memory.note(memory_key(self.config), listed)
         for mismatch in self.mismatches:
             if mismatch not in known:
                 _logger.warning("%s: %s", self.name, mismatch)
@@ -331,24 +337,33 @@ class ServerTools(abc.ABC):
         self.stale = True
         self._shared.catalog.update(self, ())
 
-    def handed_on(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def handed_on(
+        self, tools: Sequence[Mapping[str, Any]]
+    ) -> Generator[bool, None, Sequence[Mapping[str, Any]]]:
         """Return the definitions that filters and pins let through, of ``tools`` as listed."""
-        pins, offered = self._shared.pins, self._filtered(tools)
+        pins, offered = self._shared.pins, (yield from self._filtered(tools))
         return offered if pins is None else pins.offered(self.name, self.mismatches, offered)
 
-    def _filtered(self, tools: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def _filtered(
+        self, tools: Sequence[Mapping[str, Any]]
+    ) -> Generator[bool, None, Sequence[Mapping[str, Any]]]:
         include, exclude = self.config.include, self.config.exclude
         if not include and not exclude:
             return tools
-        return [
-            tool for tool in tools if is_offered(safe_str(tool.get("name", "")), include, exclude)
-        ]
+        kept = []
+        for tool in tools:
+            yield False
+            if is_offered(safe_str(tool.get("name", "")), include, exclude):
+                kept.append(tool)
+        return kept
 
     def to_pin(self) -> ServerOffer:
         """Return the content of a lock file for the server, with tools that are listed twice."""
-        tools = [Tool(raw) for raw in self._listed]
+        return self._to_pin([Tool(raw) for raw in self._listed], self._said)
+
+    def _to_pin(self, tools: Iterable[Tool], said: str) -> ServerOffer:
         digest = "" if self.config.bundle is None else self.config.bundle.sha256
-        return ServerOffer(self.config.fingerprint(), tools, self._said, digest)
+        return ServerOffer(self.config.fingerprint(), tools, said, digest)
 
     def _follow(self) -> None:
         """Listen for changes of the tools, where the server announces them."""

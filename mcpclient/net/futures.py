@@ -13,14 +13,19 @@ from collections.abc import (
     Collection,
     Coroutine,
     Iterable,
+    Iterator,
 )
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
 from ..errors import ConnectionLost, LossKind, McpError, UsageError
 from ..framing.logs import logger_for
+from .clocks import steady_seconds
 
 T = TypeVar("T")
+
+# Seconds of work before other tasks run; one step may take as long again.
+_SLICE = 0.005
 
 
 class NextChange:
@@ -119,6 +124,22 @@ async def _outcome_of(work: Coroutine[Any, Any, T]) -> T | McpError:
 
 
 _logger = logger_for("mcpclient.client")
+
+
+async def in_slices(steps: Iterator[object]) -> Any:
+    """Run the steps of some work, and let other tasks run every few milliseconds.
+
+    Returns the result of a generator.
+    """
+    began = steady_seconds()
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return end.value
+        if steady_seconds() - began > _SLICE:
+            await asyncio.sleep(0)
+            began = steady_seconds()
 
 
 def _log(error: Exception) -> None:

@@ -1,4 +1,4 @@
-"""Long work: on a thread of its own, in slices, or under a lock."""
+"""Long work: on a thread of its own, or under a lock."""
 
 from __future__ import annotations
 
@@ -6,19 +6,14 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Coroutine
 from functools import partial
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from .clocks import steady_seconds
 from .futures import LOOK_EVERY, consume_exception, run_into
 
 T = TypeVar("T")
-
-
-# Seconds of work before other tasks run; one step may take as long again.
-_SLICE = 0.005
 
 
 class TaskLocks:
@@ -33,15 +28,6 @@ class TaskLocks:
         """Return the lock called ``name`` of the running event loop."""
         locks = self._locks.setdefault(asyncio.get_running_loop(), {})
         return locks.setdefault(name, asyncio.Lock())
-
-
-async def in_slices(steps: Iterable[object]) -> None:
-    """Run the steps of some work, and let other tasks run every few milliseconds."""
-    began = steady_seconds()
-    for _ in steps:
-        if steady_seconds() - began > _SLICE:
-            await asyncio.sleep(0)
-            began = steady_seconds()
 
 
 GRACE = 5.0

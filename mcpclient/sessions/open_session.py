@@ -32,7 +32,7 @@ from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..jsonrpc.peer import Peer
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.clocks import timestamp
-from ..net.futures import BackgroundTasks
+from ..net.futures import BackgroundTasks, in_slices
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.outgoing import Outgoing
 from ..suggestions import did_you_mean, there_are
@@ -69,7 +69,6 @@ class OpenSession(Observer):
         self.calls: Iterator[int] = count(1)
         self.subscriptions: dict[RequestId, tuple[Caller, RequestId]] = {}
         self.over: asyncio.Future[McpError | None] = asyncio.get_running_loop().create_future()
-        self.tools: list[dict[str, Any]] = []
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._idle = idle
         self._since = timestamp()
@@ -283,10 +282,8 @@ class Caller(Peer, asyncio.Protocol):
             for own_id in own_ids:
                 self._session.subscriptions.pop(own_id, None)
         if method == "tools/list":  # what the tools demand of their calls
-            session, listed = self._session, result.get("tools") or ()
-            tools = [each for each in listed if isinstance(each, dict)]
-            session.tools = [*(session.tools if "cursor" in params else ()), *tools]
-            session.client._learn_tools(session.tools)
+            tools = [each for each in result.get("tools") or () if isinstance(each, dict)]
+            await in_slices(self._session.client._learning(tools, is_more="cursor" in params))
         elif method == "resources/subscribe":
             self._subscribed.add(str(params.get("uri")))
         return result

@@ -23,7 +23,7 @@ SLOW = Tool({"name": "slow", "execution": {"taskSupport": "required"}})
 def test_a_definition_that_may_have_changed_is_not_known() -> None:
     """F-API-23, F-MANY-12: a tool's name does not depend on trust, and stays."""
     tools = ListedTools()
-    tools.learn([READS, SLOW])
+    list(tools.learning([READS, SLOW]))
     tools.notified("notifications/prompts/list_changed", {})
     assert tools.find("reads") is READS
     tools.notified("notifications/tools/list_changed", {})
@@ -46,7 +46,7 @@ def tool(name: str = "t", **fields: Any) -> Tool:
 
 def schemas(mode: str = "warn", **fields: Any) -> ListedTools:
     made = ListedTools(mode)
-    made.learn([tool(**fields)])
+    list(made.learning([tool(**fields)]))
     return made
 
 
@@ -60,7 +60,7 @@ def checked(made: ListedTools, **raw: Any) -> list[str]:
 def test_what_takes_too_long_is_not_checked(mode: str) -> None:
     """F-API-17: it is a warning that says so, in strict mode as well: neither side is at fault."""
     made = ListedTools(mode, SchemaLimits(validation_steps=100))
-    made.learn([tool(outputSchema={"items": {"type": "integer"}})])
+    list(made.learning([tool(outputSchema={"items": {"type": "integer"}})]))
     (warning,) = checked(made, structuredContent=list(range(1_000)))
     assert warning == "the result of tool 't' was not checked: it takes too many steps"
     assert checked(made, structuredContent=[1]) == []
@@ -70,7 +70,7 @@ def test_what_takes_too_long_is_not_checked(mode: str) -> None:
 def test_a_schema_that_takes_too_long_is_not_used(mode: str) -> None:
     """F-API-17: reading it is limited in the same way."""
     made = ListedTools(mode, SchemaLimits(compilation_steps=100))
-    made.learn([tool(outputSchema={"enum": list(range(1_000))})])
+    list(made.learning([tool(outputSchema={"enum": list(range(1_000))})]))
     (warning,) = checked(made, structuredContent=1)
     assert "was not checked: " in warning and "too many steps" in warning
 
@@ -87,7 +87,7 @@ def test_many_schemas_made_to_cost_time_share_a_budget(monkeypatch: pytest.Monke
     hostile = {"properties": {f"a{n}": {"pattern": f"{n}(a|b)*"} for n in range(2_000)}}
     tools = [tool(f"t{n}", outputSchema={**hostile, "title": str(n)}) for n in range(30)]
     made = ListedTools("warn", SchemaLimits(seconds=0.05))
-    made.learn([*tools, tool("good", outputSchema=SCHEMA)])
+    list(made.learning([*tools, tool("good", outputSchema=SCHEMA)]))
     for each in tools:
         result = CallToolResult({"structuredContent": {"a1": "x"}})
         made.check(each.name, result)
@@ -104,7 +104,7 @@ def test_a_schema_whose_validation_costs_time_gets_less_of_it(
     """F-API-17"""
     monkeypatch.setattr(listed_tools, "_MAX_WASTED", 0.0)
     made = ListedTools("warn", SchemaLimits(validation_steps=100))
-    made.learn([tool(outputSchema={"items": {"type": "integer"}})])
+    list(made.learning([tool(outputSchema={"items": {"type": "integer"}})]))
     for _ in range(2):
         assert "not checked" in checked(made, structuredContent=[1] * 1_000)[0]
         assert not made._compiled
@@ -118,7 +118,7 @@ def test_schemas_too_deep_to_compare_are_compiled_again() -> None:
         deep: dict[str, Any] = {}
         for _ in range(50_000):
             deep = {"not": deep}
-        made.learn([tool(outputSchema=deep)])
+        list(made.learning([tool(outputSchema=deep)]))
         (warning,) = checked(made, structuredContent=1)
         assert "nested over 128 deep" in warning
 
@@ -145,9 +145,9 @@ def test_a_schema_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compiled == []
     for _ in range(2):
         checked(made, structuredContent={"n": 1})
-        made.learn([tool(outputSchema=dict(SCHEMA)), tool("other", outputSchema=True)])
+        list(made.learning([tool(outputSchema=dict(SCHEMA)), tool("other", outputSchema=True)]))
     assert len(compiled) == 1
-    made.learn([tool(outputSchema={"type": "array"})])
+    list(made.learning([tool(outputSchema={"type": "array"})]))
     assert checked(made, structuredContent={"n": 1})
     assert len(compiled) == 2
 

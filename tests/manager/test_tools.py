@@ -6,7 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from mcpclient.manager.events import ToolsUpdated
-from mcpclient.manager.tools import ManagedTool, ToolList, difference
+from mcpclient.manager.naming import ToolNames
+from mcpclient.manager.tools import Catalog, ManagedTool, ToolList
 from mcpclient.protocol.types import Tool
 
 
@@ -49,9 +50,10 @@ def test_the_list_stays_the_same_object() -> None:
 
 def test_what_changed() -> None:
     """F-MANY-12"""
-    before = [managed("a"), managed("b"), managed("c", description="old")]
-    after = [managed("c", description="new"), managed("a"), managed("d")]
-    found = difference("github", before, after)
-    assert found == ToolsUpdated("github", ("github__d",), ("github__b",), ("github__c",))
+    told: list[ToolsUpdated] = []
+    catalog = Catalog(ToolNames("server__tool", 64), told.append)
+    catalog.update(home(), [{"name": "a"}, {"name": "b"}, {"name": "c", "description": "old"}])
+    catalog.update(home(), [{"name": "c", "description": "new"}, {"name": "a"}, {"name": "d"}])
+    assert told[1:] == [ToolsUpdated("github", ("github__d",), ("github__b",), ("github__c",))]
     assert managed("a") == managed("a") != managed("b")
     assert managed("a") != Tool({"name": "a"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
+import sys
+from functools import partial
+from types import FrameType, SimpleNamespace
+from typing import Any, Callable
 
 from mcpclient import ToolsUpdated
 from mcpclient.manager.naming import ToolNames
@@ -37,11 +39,46 @@ def test_nothing_is_told_when_nothing_changed() -> None:
     assert len(told) == 1
 
 
-async def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> None:
+def test_a_name_that_changes_its_owner_meanwhile_is_shown_with_the_new_one() -> None:
     """F-MANY-22, F-MANY-11: no model calls the tool of another server by the name of this one's."""
     catalog = Catalog(ToolNames("tool", 64, ["a", "b"]), lambda event: None)
     catalog.update(place("b"), tools("read"))
     assert [(each.name, each.server) for each in catalog.tools] == [("read", "b")]
-    await catalog.prepare(place("a"), tools("read"))
+    later = catalog.updating(place("b"), tools("read", "write"))
+    assert True in later  # all but the exchange
+    first = catalog.updating(place("a"), tools("read"))
+    assert True in first
     ((name, owner),) = [(each.name, each.server) for each in catalog.tools]
     assert catalog.names.owner(name) == (owner, "read") == ("b", "read")
+    assert [*first, *later]
+    shown = [(each.name, each.server) for each in catalog.tools]
+    assert shown == [("read", "a"), ("read_2", "b"), ("write", "b")]
+
+
+def test_the_last_step_costs_the_same_however_many_tools_there_are() -> None:
+    """F-MANY-22: no Python code runs once for each tool, when thousands come and go at once."""
+
+    def lines_of(exchange: Callable[[], object]) -> int:
+        found = 0
+
+        def count(frame: FrameType, event: str, argument: object) -> Any:
+            nonlocal found
+            found += "manager" in frame.f_code.co_filename
+            return count
+
+        sys.settrace(count)
+        try:
+            exchange()
+        finally:
+            sys.settrace(None)
+        return found
+
+    costs = set()
+    for size in (10, 1_000):
+        catalog = Catalog(ToolNames("server__tool", 64), lambda event: None)
+        coming = catalog.updating(place("a"), tools(*(f"x{each}" for each in range(size))))
+        assert True in coming
+        come = lines_of(partial(list, coming))
+        assert len(catalog.tools) == size
+        costs.add((come, lines_of(partial(catalog.update, place("a"), ()))))
+    assert len(costs) == 1
