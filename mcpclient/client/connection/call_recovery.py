@@ -30,6 +30,7 @@ from ...protocol.negotiation import INPUT_METHODS, MAX_ROUNDS, pause_before_retr
 from .connection import Connection
 from .limits import RequestOptions
 from .session import Sent, Session
+from .states import State
 
 if TYPE_CHECKING:
     from .cache import ClientCache
@@ -224,7 +225,8 @@ class CallRecovery:
         started = session.deadlines.counted_time()
         outcome: dict[str, Any] | McpError
         try:
-            if session.expired is not None:  # a ping, or the server's own stream, had a 404
+            if session.state is State.EXPIRED:  # a ping, or the server's own stream, had a 404
+                assert session.expired is not None, "the state says so"
                 raise session.expired.again()
             outcome = await session.answer_to(session.begin(method, params, options))
             era, takes_tasks = session.era, self._takes_tasks
