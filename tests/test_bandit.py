@@ -24,7 +24,8 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     "B101": ("assert narrows types; no check of foreign input is one, see test_costs (-OO)", None),
     "B105": (
         "words of OAuth, DPoP and options: none is a password",
-        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py", "hints.py"},
+        {"auth/clients.py", "auth/grants.py", "auth/obtaining.py"}
+        | {"hints/remote.py", "hints/shell.py"},
     ),
     "B108": (
         "/tmp as a folder that is never granted, and inside a file system of the server's own",
@@ -32,7 +33,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
     ),
     "B110": (
         "a finalizer at the end of the interpreter, where modules may be empty",
-        {"client/client.py", "client/contents.py", "sync/manager.py"},
+        {"client/client.py", "client/subscription.py", "sync/manager.py"},
     ),
     "B302": (
         "marshal reads what this program wrote to a file without a name, a line before; and "

@@ -29,7 +29,10 @@ from mcpclient.errors import (
 )
 from mcpclient.errors.authorization import TokenRequestFailed
 from mcpclient.framing.headers import Headers
-from mcpclient.hints import HINTS, PYTHON, SHELL, hint_for, noise_hint
+from mcpclient.hints import HINTS, hint_for, noise_hint, remote, words
+from mcpclient.hints.remote import CONNECTING, REMOTE
+from mcpclient.hints.shell import SHELL
+from mcpclient.hints.words import PYTHON
 from tests.support.tables import each_row
 
 
@@ -40,23 +43,23 @@ def test_every_kind_of_error_has_a_hint_and_no_other() -> None:
         for name, kind in ((name, getattr(errors, name)) for name in errors.__all__)
         if inspect.isclass(kind) and issubclass(kind, McpError)
     }
-    assert set(HINTS) == classes
+    assert {*HINTS, *REMOTE} == classes
 
 
 def test_kinds_that_hints_name_are_kinds() -> None:
     """F-SHOW-1: they are strings there, since that module stands below the exceptions."""
-    source = inspect.getsource(hints)
+    source = "".join(map(inspect.getsource, (hints, remote, words)))
     kinds = {member.value for kind in (ConnectKind, LossKind, ViolationKind) for member in kind}
     named = set(re.findall(r'kind (?:==|in) \(?((?:"\w+"(?:, )?)+)', source))
     named = {each for group in named for each in re.findall(r'"(\w+)"', group)}
-    assert {*hints._CONNECTING, *hints._FILES, *named} <= kinds
+    assert {*CONNECTING, *hints._FILES, *named} <= kinds
     assert named
 
 
 def test_both_languages_have_the_same_words() -> None:
     """F-SHOW-1: what a hint names is an option in a shell, and a keyword argument in Python."""
     assert PYTHON.keys() == SHELL.keys()
-    templates = re.sub(r'\bf"[^"]*"', "", inspect.getsource(hints))
+    templates = re.sub(r'\bf"[^"]*"', "", "".join(map(inspect.getsource, (hints, remote, words))))
     assert set(re.findall(r"\{([a-z_]+)\}", templates)) - {"name"} <= PYTHON.keys()
     assert not any(
         re.search(r"\w=[\s,.)]|\w=$|client\.|mcpclient\.", each) for each in SHELL.values()

@@ -155,7 +155,8 @@ def _log_lines(screen: Screen, request: Request) -> Iterator[None]:
 
 def advise(error: McpError, options: argparse.Namespace, server: Server | None) -> None:
     """Give an error its hint in the words of a shell, with the server that was named."""
-    from ..hints import SHELL, hint_for
+    from ..hints import hint_for
+    from ..hints.shell import SHELL
 
     hint = hint_for(error, SHELL)
     if not hint and str(error).startswith(f"{options.command} "):
@@ -202,7 +203,9 @@ def shown_error(text: str, style: Style) -> str:
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
     """Return the message and the hint of an error; the hint is "" if the message contains it."""
-    from ..hints import SHELL, hint_for, names_no_login
+    from ..hints import hint_for
+    from ..hints.remote import names_no_login
+    from ..hints.shell import SHELL
 
     text = str(error)
     if isinstance(error, RegistrationRequired) and names_no_login(error):
@@ -214,7 +217,8 @@ def text_and_hint(error: McpError) -> tuple[str, str]:
 
 def error_as_json(error: BaseException) -> dict[str, Any]:
     """Return an error with all its fields; ``type`` and ``text`` come first."""
-    from ..hints import SHELL, hint_for
+    from ..hints import hint_for
+    from ..hints.shell import SHELL
 
     fields = {name: _flat(value) for name, value in vars(error).items() if name[0] != "_"}
     hint = hint_for(error, SHELL)

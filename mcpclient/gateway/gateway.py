@@ -23,7 +23,8 @@ from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
 from ..framing.visible_texts import with_visible_texts
-from ..hints import SHELL, hint_for
+from ..hints import hint_for
+from ..hints.shell import SHELL
 from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params

@@ -21,7 +21,9 @@ from ..client.requests import connection_of
 from ..display import shown_path, shown_url, shown_words
 from ..errors import McpError, ProtocolViolation, UsageError
 from ..errors.authorization import AuthorizationRequired
-from ..hints import SHELL, Speech, hint_for
+from ..hints import hint_for
+from ..hints.shell import SHELL
+from ..hints.words import Speech
 from ..net.clocks import seconds_since_epoch, working_seconds
 from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables

@@ -36,7 +36,7 @@ PARTS: dict[str, Part] = {
                 "net.regular_files",
             ),
             *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
-            *("protocol.header_parameters", "recording.fields"),
+            *("protocol.header_parameters", "recording.fields", "hints.remote"),
         ),
     ),
     "websocket": Part(
@@ -107,7 +107,7 @@ PARTS: dict[str, Part] = {
     "inspector": Part("the inspector in a browser", ("inspector.", "protocol.faults.")),
     "cli": Part(
         "the command line",
-        ("cli.", "sessions.", "adapters.limits"),
+        ("cli.", "sessions.", "adapters.limits", "hints.shell"),
     ),
     "bridge": Part(
         "a stdio server in front of another server",

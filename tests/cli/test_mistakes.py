@@ -28,7 +28,8 @@ from mcpclient.errors import (
     ProcessExited,
     SessionExpired,
 )
-from mcpclient.hints import SHELL, hint_for
+from mcpclient.hints import hint_for
+from mcpclient.hints.shell import SHELL
 from tests.cli.odd_servers import DEMO, Handler, answer, served
 
 pytestmark = pytest.mark.usefixtures("nothing_configured", "own_credentials")

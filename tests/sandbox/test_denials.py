@@ -14,7 +14,8 @@ import pytest
 import mcpclient
 from mcpclient.client.events.around import name_denials
 from mcpclient.errors import ClientClosed, PeerError, ProcessExited
-from mcpclient.hints import PYTHON, SHELL, worded
+from mcpclient.hints.shell import SHELL
+from mcpclient.hints.words import PYTHON, worded
 from mcpclient.protocol.types import CallToolResult
 from mcpclient.sandbox.denials import Denials
 from mcpclient.sandbox.rights import Sandbox
