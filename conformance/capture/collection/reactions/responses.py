@@ -40,6 +40,20 @@ def _lost(name: str, *replies: Reply, **others: tuple[Reply, ...]) -> Reaction:
     return reaction(f"session-{name}", _AGAIN, Plan({"ping": replies, **others}), PING, PING, HELLO)
 
 
+_SSE: dict[str, dict[str, tuple[Reply, ...]]] = {
+    "as-usual": {},
+    "is-a-page": {"GET": (plain(200, "Hello"),)},
+    "is-missing": {"GET": (plain(404, "Not Found"),)},
+    "ends-without-endpoint": {"GET": (stream(": nothing\n\n"),)},
+    "breaks-without-endpoint": {"GET": (stream("event: endpoint\n", cut=True),)},
+    "names-no-url": {"GET": (stream("event: endpoint\ndata: http://[\n\n"),)},
+    "speaks-of-other-things": {
+        "tools/call": (stream("event: other\ndata: {}\n\n", "data: 5\n\n", LOG, ANSWER),)
+    },
+    "refuses-a-call": {"tools/call": (plain(500, "No"), USUAL)},
+    "breaks-in-a-call": {"tools/call": (stream(LOG, cut=True),)},
+}
+
 SESSIONS: tuple[Reaction, ...] = (
     _called(
         "answers-coded",
@@ -156,18 +170,6 @@ SESSIONS: tuple[Reaction, ...] = (
             *([HELLO, PING] if "tools/call" in replies or not replies else []),
             transports="sse",
         )
-        for name, replies in {
-            "as-usual": {},
-            "is-a-page": {"GET": (plain(200, "Hello"),)},
-            "is-missing": {"GET": (plain(404, "Not Found"),)},
-            "ends-without-endpoint": {"GET": (stream(": nothing\n\n"),)},
-            "breaks-without-endpoint": {"GET": (stream("event: endpoint\n", cut=True),)},
-            "names-no-url": {"GET": (stream("event: endpoint\ndata: http://[\n\n"),)},
-            "speaks-of-other-things": {
-                "tools/call": (stream("event: other\ndata: {}\n\n", "data: 5\n\n", LOG, ANSWER),)
-            },
-            "refuses-a-call": {"tools/call": (plain(500, "No"), USUAL)},
-            "breaks-in-a-call": {"tools/call": (stream(LOG, cut=True),)},
-        }.items()
+        for name, replies in _SSE.items()
     ),
 )
