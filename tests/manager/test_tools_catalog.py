@@ -66,11 +66,12 @@ def test_the_last_step_costs_the_same_however_many_tools_there_are() -> None:
             found += "manager" in frame.f_code.co_filename
             return count
 
+        before = sys.gettrace()
         sys.settrace(count)
         try:
             exchange()
         finally:
-            sys.settrace(None)
+            sys.settrace(before)
         return found
 
     costs = set()

@@ -39,6 +39,7 @@ APART = {
     "conformance/capture/taps/http.py:_Peer": "one side of a connection that is recorded",
     "conformance/replay/http_peer.py:HttpPeer": "plays what was recorded, and knows no MCP",
     "conformance/replay/stdio_peer.py:StdioPeer": "plays what was recorded, and knows no MCP",
+    "conformance/capture/servers/scripted.py:HttpServer": "follows a plan, right and wrong",
     "conformance/peers/__init__.py:Server": "says how a server of others is started",
     "tests/tools/bench/processes.py:HttpServer": "the server's process",
     "tests/tools/bench/idle_hour.py:_Server": "the server, in simulated time",
@@ -52,6 +53,7 @@ OPENINGS_APART = {
     "conformance/websocket/servers/websockets_server.py": (
         "runs in an environment that has the websockets package and nothing of this project"
     ),
+    "conformance/capture/servers/scripted.py": "follows a plan, right and wrong",
     "tests/tools/bench/servers.py": "answers with prepared bytes, so that it takes next to no time",
     "tests/entries/bundles/making.py": "is packed into bundles, and runs from there",
     "tests/inspector/faulty_server.py": "says what no server may say",

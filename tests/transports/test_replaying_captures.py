@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpclient.errors import HttpError
 from mcpclient.protocol.listen import SUBSCRIPTION_ID
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.recording.conversation import Call
@@ -74,9 +76,13 @@ def test_every_request_gets_what_it_got() -> None:
 async def gets_what_it_got(path: Path) -> None:
     was_refused = '"connected": {"failed"' in path.read_text("utf-8")
     replayed = Replayed(path)
-    await replayed.recording.open(replayed.heard)
     calls = replayed.recording.conversation.calls
-    assert calls or was_refused
+    if was_refused and not calls:  # the opening of the transport may have been refused
+        with suppress(HttpError):
+            await replayed.recording.open(replayed.heard)
+        return
+    await replayed.recording.open(replayed.heard)
+    assert calls
     for number, call in enumerate(calls):
         await replayed.ask(call, f"new-{number}")
         if call.request["method"] not in OPENING:
