@@ -100,13 +100,14 @@ def http_error(
 ) -> HttpError:
     """Return the exception for a response that is not a success.
 
-    Where the server repeats credentials of the request, they are masked in the exception's text.
+    Credentials of the request that the server repeats, and whatever in its answer looks like a
+    secret, are masked in the exception's text.
     """
     error = kind(head.status, head.headers, body, url.shown)
     if head.request and (body or error.authenticate):
-        from ..recording.fields import FieldRedactor
+        from ..recording.redaction import Redactor
 
-        redactor = FieldRedactor()
+        redactor = Redactor()
         line, *lines = head.request.decode("latin-1").split("\r\n")
         fields = (each.partition(": ") for each in lines)
         redactor.url(line.split(" ")[1])

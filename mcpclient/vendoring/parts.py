@@ -36,7 +36,7 @@ PARTS: dict[str, Part] = {
                 "net.regular_files",
             ),
             *("framing.der", "framing.headers", "framing.socks5", "framing.uri"),
-            *("protocol.header_parameters", "recording.fields", "hints.remote"),
+            *("protocol.header_parameters", "recording.redaction", "hints.remote"),
         ),
     ),
     "websocket": Part(
@@ -94,7 +94,7 @@ PARTS: dict[str, Part] = {
         "traces, recordings and replay",
         (
             *("transports.replaying", "recording.conversation", "recording.transcript"),
-            *("recording.redaction", "net.files", "net.trace_writer"),
+            *("net.files", "net.trace_writer"),
         ),
     ),
     "telemetry": Part("OpenTelemetry", ("telemetry",)),
