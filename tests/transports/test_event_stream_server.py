@@ -125,6 +125,16 @@ def test_the_answer_ends_it() -> None:
     assert server.tasks[0].cancelled()
 
 
+def test_events_that_a_resumed_stream_repeats_are_delivered_once() -> None:
+    """F-HTTP-5, F-LIFE-7: however many there are."""
+    notes = [event(NOTE, id=number) for number in range(100)]
+    server = Server((200, EVENTS, notes), (200, EVENTS, [*notes, event(ANSWER), 1000.0]))
+    error, inbox, _ = follow(server, request_id=1)
+    assert error is None
+    assert len(inbox.messages) == 101
+    assert [asked for _, asked in server.asked] == ["", "99"]
+
+
 REFUSED = ConnectFailed("server", "refused")
 UNANSWERED: Script = (0, {}, [REFUSED])
 
