@@ -16,7 +16,7 @@ from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
-STATUSES = (401, 403, 404, 405, 406, 409, 410, 415, 429, 500, 502, 503)
+STATUSES = (300, 401, 403, 404, 405, 406, 409, 410, 415, 429, 500, 502, 503)
 PAGE = b"<!doctype html><title>Oops</title><h1>Something went wrong</h1>"
 
 # Once the client knows that it is in a session, these say something else.
