@@ -79,7 +79,11 @@ def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
             lines.append("")
         for line in paragraph.splitlines():
             shown = escape(line.strip()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-            lines += wrap(shown, _WIDTH - len(indent), break_long_words=False) or [""]
+            quotes = "" if lines else '""""""'  # around a first line that is also the last
+            wrapped = wrap(
+                shown, _WIDTH - len(indent), initial_indent=quotes, break_long_words=False
+            )
+            lines += [each.replace(quotes, "", 1) for each in wrapped] if wrapped else [""]
     while lines and not lines[-1]:
         lines.pop()
     text = "\n".join(line.rstrip() for line in lines) or "The server does not describe it."
