@@ -109,6 +109,14 @@ def test_a_tool_is_a_method_with_typed_arguments() -> None:
     assert '"from": from_,' in source
 
 
+@pytest.mark.parametrize("words", range(28, 42))
+def test_a_description_fits_80_columns(words: int) -> None:
+    """F-STUB-1: with the quotes around it."""
+    source = stubs_for(offer({**SEARCH, "description": "a " * words}))
+    about = source[source.index('"""a a') :].partition("query:")[0]
+    assert all(len(f"        {line.strip()}") <= 80 for line in about.splitlines())
+
+
 def test_a_result_is_a_type_of_its_own() -> None:
     """F-STUB-1: recursion included, and keys that no attribute could have."""
     source = stubs_for(offer(SEARCH))
