@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import AsyncGenerator
 
 import pytest
 
@@ -72,6 +73,35 @@ def test_a_deadlock_names_the_waiting_tasks(monkeypatch: pytest.MonkeyPatch) -> 
     assert "main: test_a_deadlock_names_the_waiting_tasks.<locals>.main waits at" in text
     assert "other: test_a_deadlock_names_the_waiting_tasks.<locals>.forever waits at" in text
     assert "test_virtual_time.py:" in text
+
+
+def test_a_generator_that_is_collected_after_the_last_step_is_no_leftover(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The collector may run when the tasks are counted: what it begins to close gets to its end."""
+    kept: list[AsyncGenerator[int, None]] = []
+    counted = asyncio.all_tasks
+
+    async def numbers() -> AsyncGenerator[int, None]:
+        try:
+            yield 1
+        finally:
+            await asyncio.sleep(0)
+
+    async def main() -> None:
+        for _ in range(3):
+            kept.append(numbers())
+            await kept[-1].__anext__()
+
+    def collect(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[object]]:
+        tasks = counted(loop)
+        if loop is None and len(tasks) == 1 and kept:  # asked inside of the loop, after a last step
+            kept.pop()
+        return tasks
+
+    monkeypatch.setattr(asyncio, "all_tasks", collect)
+    run(main())
+    assert not kept
 
 
 def test_a_wait_beside_a_repeating_timer_ends() -> None:
