@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, SessionExpired
+from mcpclient.protocol.outgoing import Outgoing
 from tests.contract.transport_contract import ERA, answered, call, failed, post
 from tests.support.http_server import Answer, Request, answer_with
 from tests.transports.test_streamable_http import Opened, failure_of, initialize, opened
@@ -23,7 +24,8 @@ class Forgetful:
     """A server whose calls stay open, each on a stream of its own, in ``streams`` by its id.
 
     A tool named ``ask`` asks something on its stream, ``break`` begins a stream that can be
-    resumed, and closes it. ``session``: the only one it knows now.
+    resumed, and closes it; the answer to ``late`` does not begin. ``session``: the only one it
+    knows now.
     """
 
     def __init__(self, *, get: Any = None) -> None:
@@ -45,8 +47,10 @@ class Forgetful:
 
     async def _begin(self, message: dict[str, Any], answer: Answer) -> None:
         self.streams[message["id"]] = answer
-        answer.stream()
         name = message["params"]["name"]
+        if name == "late":
+            await answer.stall()
+        answer.stream()
         if name == "ask":
             answer.event(QUESTION)
         elif name == "break":
@@ -111,3 +115,23 @@ async def test_a_resumed_stream_is_left_alone_while_it_is_open() -> None:
         server.streams[1].cut()
         check(await failure_of(transport, inbox, 1))
         assert [get.headers["mcp-session-id"] for get in web.requests_of("GET")] == ["one"]
+
+
+async def test_an_answer_in_a_new_session_settles_no_question_of_the_old_one() -> None:
+    """F-HTTP-6: ids of a server's requests are unique in a session only."""
+    server = Forgetful()
+    async with playing(server) as (transport, inbox, _):
+        await post(transport, call(1, "ask"))
+        await post(transport, call(2, "late"))
+        await asyncio.sleep(1)
+        server.session = "two"
+        await answered(transport, inbox, initialize(3))
+        await post(transport, call(4, "ask"))
+        await inbox.until(lambda: inbox.messages.count(QUESTION) == 2)
+        await post(transport, Outgoing({"jsonrpc": "2.0", "id": "q", "result": {}}))
+        assert inbox.failures == []
+        server.streams[2].full(404)
+        assert isinstance(await failure_of(transport, inbox, 2), SessionExpired)
+        check(await failure_of(transport, inbox, 1))
+        server.answer(4)
+        await inbox.answer_to(4)
