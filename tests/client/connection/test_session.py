@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Callable
 
 import pytest
@@ -273,6 +273,14 @@ async def test_requests_of_the_server_are_not_answered_in_the_stateless_era() ->
         assert isinstance(bench.errors[0], ProtocolViolation)
 
 
+async def test_initialize_is_never_cancelled() -> None:
+    """F-API-8: the lifecycle page forbids it."""
+    async with on_bench() as bench:
+        with pytest.raises(CallTimeout):
+            await bench.call(RequestOptions(timeout=1), "initialize")
+        assert bench.wire.methods() == ["initialize"]
+
+
 # The end
 
 
@@ -287,6 +295,50 @@ async def test_closing_fails_the_calls_that_wait() -> None:
             await call
         assert bench.lost == []
         assert not bench.wire.aborted
+
+
+@pytest.mark.parametrize(("seconds", "waits"), [(5, 1.0), (0.5, 0.5)])
+async def test_closing_does_not_wait_for_a_callback_that_will_not_end(
+    seconds: float, waits: float
+) -> None:
+    """F-LIFE-6: it has a second after it was cancelled, and less where less is left."""
+    async with on_bench() as bench:
+
+        async def go_on() -> None:
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(1000)
+            await asyncio.sleep(1000)
+
+        bench.session.tasks.start(go_on())
+        await turn()
+        await bench.session.close(seconds)
+        assert now() == waits
+        bench.session.tasks.cancel()
+        await bench.session.tasks.wait(5)
+
+
+async def test_closing_waits_for_what_is_leaving() -> None:
+    """F-LIFE-6, F-API-8: a server that is told late of a cancelled call is told all the same."""
+    async with on_bench() as bench:
+        delivered: list[Any] = []
+
+        async def take_time(message: Message) -> None:
+            await asyncio.sleep(0.2)
+            delivered.append(message["method"])
+
+        call = bench.call()
+        await turn()
+        bench.wire.on_send = take_time
+        call.cancel()
+        await asyncio.wait({call})
+        closed_after: list[Any] = []
+
+        async def note() -> None:
+            closed_after.extend(delivered)
+
+        bench.wire.on_close = note
+        await bench.session.close(5)
+        assert closed_after == ["notifications/cancelled"]
 
 
 async def test_closing_that_is_cancelled_ends_in_force() -> None:
