@@ -69,9 +69,11 @@ async def fetch(
 
 
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[tuple[HttpServer, HttpClient]]:
+async def serving(
+    handler: Handler, dialer: Dialer | None = None
+) -> AsyncIterator[tuple[HttpServer, HttpClient]]:
     """Give a server that passes all requests to ``handler``, and a client."""
-    client = HttpClient(Dialer())
+    client = HttpClient(dialer or Dialer())
     async with HttpServer(dict.fromkeys(("GET", "POST", "DELETE"), handler)) as server:
         try:
             yield server, client

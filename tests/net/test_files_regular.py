@@ -13,7 +13,7 @@ from mcpclient import UsageError
 from mcpclient.net.files import LockFolder, change_file
 from mcpclient.net.login.storage import FileStore
 from mcpclient.net.regular_files import open_regular
-from mcpclient.sandbox import files
+from mcpclient.sandbox.files import program_files
 from mcpclient.vendoring import manifest
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")
@@ -56,8 +56,10 @@ def test_a_pipe_in_the_place_of_a_program_or_of_a_copied_file(tmp_path: Path) ->
     for name in ("program", "pyvenv.cfg", manifest.MANIFEST):
         os.mkfifo(tmp_path / name)
     (tmp_path / "bin").mkdir()
-    assert files._interpreter_of(str(tmp_path / "program"), {}) is None
-    assert files._prefix_files(str(tmp_path / "bin" / "python"), "/nowhere")
-    assert manifest._digest(tmp_path / "program") == ""
+    for program in ("program", "bin/python"):
+        assert program_files([program], {}, str(tmp_path), str(tmp_path / program))
     with pytest.raises(ValueError, match="not a regular file"):
         manifest.read_manifest(tmp_path)
+    (tmp_path / manifest.MANIFEST).unlink()
+    (tmp_path / manifest.MANIFEST).write_text("0  program\n")
+    assert manifest.verify(tmp_path).changed == ("program",)

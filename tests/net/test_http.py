@@ -74,7 +74,9 @@ async def test_a_connection_that_is_too_old_is_not_used_before_its_timer_comes()
     """F-HTTP-16"""
     async with serving(hello) as (server, client):
         await fetch(client, server.url())
-        (connection,) = client._connections
+        connection = client.idle_connection(server.url())
+        assert connection is not None
+        client.release(connection)
         connection.expires_at = asyncio.get_running_loop().time()
         await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert (server.connections, server.open_connections) == (2, 1)
@@ -249,6 +251,5 @@ async def test_a_connection_that_ends_while_a_login_has_it_is_not_kept() -> None
         await asyncio.sleep(1)
         server.drop_connections()
         await asyncio.sleep(1)
-        assert not client._connections
         client.release(connection)
-        assert not any(client._idle.values())
+        assert not client.claim(connection)

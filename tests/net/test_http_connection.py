@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 import select
-from typing import Callable
+import socket
+from typing import Any, Callable
 
 import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
-from mcpclient.framing.uri import Url
+from mcpclient.net.dialing import Dialer
 from mcpclient.net.exchange import HttpRequest
-from mcpclient.net.http_connection import HttpConnection
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
 from tests.support.http_server import HttpServer, answer_with, in_turn
 
@@ -28,29 +28,30 @@ async def test_a_goodbye_still_unread_is_noticed_before_the_connection_is_used(
         monkeypatch.delattr(select, "poll", raising=False)
     async with serving(hello) as (server, client):
         await fetch(client, server.url())
-        (connection,) = client._idle[server.url().origin]
-        assert connection._transport is not None
-        connection._transport.pause_reading()
-        server.drop_connections()
-        await asyncio.sleep(1)
+        for writer in server.writers.values():
+            writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
         sink = await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert sink.body == b"hello"
         assert server.connections == 2
 
 
-async def test_a_timer_that_runs_a_little_early_closes_an_idle_connection() -> None:
+async def test_a_timer_that_runs_a_little_early_closes_an_idle_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """F-WIRE-5: it is not set again for the same time, for as long as the clock stands still."""
+    loop = asyncio.get_running_loop()
+    clock, asked, late = loop.time, 0, 0.0
+
+    def late_clock() -> float:
+        nonlocal asked
+        asked += 1
+        return math.inf if asked > 1000 else clock() - late
+
     async with serving(hello) as (server, client):
-        await fetch(client, server.url())
-        (connection,) = client._idle[server.url().origin]
-        clock, asked = asyncio.get_running_loop().time, 0
-
-        def late_clock() -> float:
-            nonlocal asked
-            asked += 1
-            return math.inf if asked > 1000 else clock() - 1e-10
-
-        connection._clock = late_clock
+        with monkeypatch.context() as patch:
+            patch.setattr(loop, "time", late_clock)
+            await fetch(client, server.url())  # its connection keeps this clock
+        asked, late = 0, 1e-10
         await asyncio.sleep(60)
         assert server.open_connections == 0
         assert asked < 10
@@ -136,18 +137,15 @@ async def test_what_comes_before_the_request_fails_it(
     meanwhile: Callable[[HttpServer], None], kind: type[McpError]
 ) -> None:
     """F-LIFE-7, F-WIRE-5: a dialer may need more turns after connecting; others speak first."""
-    async with serving(hello) as (server, client):
-        dial = client._dialer.dial
 
-        async def slow_dial(
-            url: Url, protocol: Callable[[], HttpConnection], check: None
-        ) -> HttpConnection:
-            connection = await dial(url, protocol)
+    class SlowDialer(Dialer):
+        async def dial(self, *arguments: Any) -> Any:
+            connection = await super().dial(*arguments)
             meanwhile(server)
             await asyncio.sleep(1)
             return connection
 
-        client._dialer.dial = slow_dial  # type: ignore[method-assign,assignment]
+    async with serving(hello, SlowDialer()) as (server, client):
         assert isinstance((await fetch(client, server.url())).error, kind)
 
 

@@ -10,8 +10,13 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError, UsageError
-from mcpclient.net import kerberos
 from mcpclient.net.kerberos import SspiContext, sspi_library
+
+
+class SecBuffer(ctypes.Structure):
+    """The structure of Windows that a message is passed in."""
+
+    _fields_ = (("size", ctypes.c_uint32), ("kind", ctypes.c_uint32), ("data", ctypes.c_void_p))
 
 
 class Windows:
@@ -41,7 +46,7 @@ class Windows:
         flags._obj.value = 2
         self.inputs.append([])
         if given is not None:
-            buffers = ctypes.cast(given._obj.buffers, ctypes.POINTER(kerberos._SspiBuffer))
+            buffers = ctypes.cast(given._obj.buffers, ctypes.POINTER(SecBuffer))
             self.inputs[-1] = [
                 (buffers[index].kind, ctypes.string_at(buffers[index].data, buffers[index].size))
                 for index in range(given._obj.count)
@@ -50,7 +55,7 @@ class Windows:
             return self.statuses["Initialize"]
         if before is not None:
             return 0
-        answer = ctypes.cast(made._obj.buffers, ctypes.POINTER(kerberos._SspiBuffer))[0]
+        answer = ctypes.cast(made._obj.buffers, ctypes.POINTER(SecBuffer))[0]
         answer.size, answer.data = 5, ctypes.addressof(self._made)
         return 0x00090312
 

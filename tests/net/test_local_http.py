@@ -111,13 +111,16 @@ def test_who_says_nothing_of_use_hears_nothing(
     assert ask(request_bytes) == b""
 
 
-async def test_many_who_say_nothing_keep_nobody_out() -> None:
+async def test_many_who_say_nothing_keep_nobody_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-10: the oldest that has asked for nothing yet makes room."""
+    monkeypatch.setattr(local_http, "_MAX_CONNECTIONS", 3)
     async with serving() as (server, exchange):
         host, _, port = server.authority.rpartition(":")
-        idle = [await asyncio.open_connection(host, int(port)) for _ in range(200)]
+        idle = [await asyncio.open_connection(host, int(port)) for _ in range(9)]
         assert status(await exchange(get("/still"))) == 200
-        assert len(server._connections) <= local_http._MAX_CONNECTIONS
+        for reader, _ in idle[:7]:
+            assert await reader.read() == b""
+        assert not any(reader.at_eof() for reader, _ in idle[7:])
         for _, writer in idle:
             writer.close()
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError
+from mcpclient.net.files import LockFolder
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.support.subprocesses import run_python
 
@@ -53,8 +54,8 @@ def test_another_object_and_another_process_see_it(path: Path) -> None:
 
 async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
     """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
-    store = FileStore(path)
-    async with store._locks.lock("file"):
+    store, locks = FileStore(path), LockFolder(path.parent / "locks")
+    async with locks.lock("file"):
         saving = asyncio.ensure_future(store.save("a", RECORD))
         for _ in range(20):
             await asyncio.sleep(0)
@@ -62,8 +63,8 @@ async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Pa
         saving.cancel()
         await asyncio.wait({saving})
         assert await FileStore(path).load("a") is None
-    async with store._locks.lock("file"):
-        assert await FileStore(path).load("a") == RECORD
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
+    assert await FileStore(path).load("a") == RECORD
 
 
 @pytest.mark.needs_posix
@@ -92,17 +93,17 @@ def test_a_file_of_another_user_is_refused(path: Path, monkeypatch: pytest.Monke
         get(FileStore(path), "a")
 
 
-def test_elsewhere_than_on_posix_modes_mean_nothing(
-    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+async def test_elsewhere_than_on_posix_modes_mean_nothing(
+    path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """F-AUTH-9"""
-    put(FileStore(path), "a", RECORD)
     store = FileStore(path)
+    await store.save("a", RECORD)
     path.chmod(0o666)
-    monkeypatch.setattr(os, "name", "nt")
-    records = store._read()
-    monkeypatch.undo()
-    assert records == {"a": RECORD}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "name", "nt")
+        record = await store.load("a")
+    assert record == RECORD
     assert not caplog.text
 
 

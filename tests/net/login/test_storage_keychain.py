@@ -203,8 +203,11 @@ class Security:
         self.answers = list(answers)
         self.given: list[tuple[list[str], str]] = []
 
-    async def run(self, *words: str, given: str = "") -> subprocess.CompletedProcess[bytes]:
-        self.given.append(([*words], given))
+    async def run(
+        self, words: list[str], given: bytes, *_: object
+    ) -> subprocess.CompletedProcess[bytes]:
+        assert words[0] == "/usr/bin/security"
+        self.given.append((words[1:], given.decode()))
         code, printed = self.answers.pop(0)
         return subprocess.CompletedProcess(words, code, printed.encode(), b"")
 
@@ -213,26 +216,25 @@ async def test_what_the_tool_of_macos_is_asked(monkeypatch: pytest.MonkeyPatch) 
     """F-AUTH-9: by its full name, the words of its manual page, and secrets through its input."""
     piece = "a b.0"
     find = ["find-generic-password", "-s", "mcpclient", "-a"]
-    security = Security((44, ""), (0, ""), (0, "WA==\n"), (0, ""), (0, "b.1\n"))
-    monkeypatch.setattr(
-        storage._Program, "_run", lambda self, *words, **g: security.run(*words, **g)
-    )
+    written = "eyJuIjogMX0="  # of {"n": 1}
+    security = Security((44, ""), (0, ""), (0, f"{written}\n"), (0, ""), (0, "b.1\n"))
+    monkeypatch.setattr("mcpclient.net.process.programs.run_program", security.run)
     monkeypatch.setattr("secrets.token_hex", lambda size: "b")
     monkeypatch.setattr("shutil.which", lambda name: name)
-    macos = storage._find_tool("darwin")
-    assert macos._program == "/usr/bin/security"
-    await macos.write("a", "X")
+    monkeypatch.setattr(sys, "platform", "darwin")
+    macos = KeychainStore()
+    await macos.save("a", {"n": 1})
     add = "add-generic-password -U -s mcpclient"
     assert security.given == [
         ([*find, "a", "-w"], ""),
-        (["-i"], f'{add} -a "{piece}" -w "WA=="\n'),
+        (["-i"], f'{add} -a "{piece}" -w "{written}"\n'),
         ([*find, piece, "-w"], ""),
         (["-i"], f'{add} -a "a" -w "b.1"\n'),
         ([*find, "a", "-w"], ""),
     ]
     security.given.clear()
     security.answers = [(0, "b.1\n"), (0, ""), (0, "")]
-    await macos.remove("a")
+    await macos.save("a", None)
     delete = ["delete-generic-password", "-s", "mcpclient", "-a"]
     assert [words for words, _ in security.given] == [
         [*find, "a", "-w"],
