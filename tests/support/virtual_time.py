@@ -151,7 +151,7 @@ async def _last_steps() -> None:
 
 
 def _closes_a_generator(task: asyncio.Task[Any]) -> bool:
-    """Whether ``task`` runs what a loop makes of a generator that nobody closed."""
+    """Whether ``task`` closes a generator that was collected before its end."""
     return not inspect.iscoroutine(task.get_coro())
 
 
