@@ -57,7 +57,7 @@ def run(coroutine: Coroutine[Any, Any, Result], *, limit: float = 86_400.0) -> R
         result = loop.run_until_complete(main)
         leftover = _after_last_steps(loop)
         # The garbage collector begins to close a generator at a moment of its own: after the last
-        # step too, and again. A generator that cannot be closed is told all the same.
+        # step too, and again. A generator that cannot be closed is reported all the same.
         for _ in range(CLOSINGS):
             if not (leftover and all(map(_closes_a_generator, leftover))):
                 break

@@ -318,7 +318,7 @@ async def test_closing_does_not_wait_for_a_callback_that_will_not_end(
 
 
 async def test_closing_waits_for_what_is_leaving() -> None:
-    """F-LIFE-6, F-API-8: a server that is told late of a cancelled call is told all the same."""
+    """F-LIFE-6, F-API-8: the notification of a cancelled call is still sent, though late."""
     async with on_bench() as bench:
         delivered: list[Any] = []
 
