@@ -31,7 +31,7 @@ def main() -> int:
         if hasattr(gc, "freeze"):  # else it is not CPython
             # Collections find nothing while modules are imported, nor at the end, and would take
             # a tenth of a short command. So many new objects take a few megabytes.
-            gc.set_threshold(20_000)
+            gc.set_threshold(50_000)
             atexit.register(gc.freeze)
         from .cli.main import main as run
 

@@ -33,7 +33,6 @@ from ..protocol.schema_properties import (
 from ..protocol.types import Tool
 from .command import Option, option
 from .layout import one_line
-from .render import reading
 
 if TYPE_CHECKING:
     from ..protocol.schema import Violation
@@ -251,6 +250,8 @@ def _strict_json(text: str) -> Any:
 
 
 def _from_file(path: str) -> str:
+    from .render import reading
+
     with reading(path), open(open_regular(path, limit=_MAX_FILE_SIZE), encoding="utf-8") as file:
         return file.read()
 

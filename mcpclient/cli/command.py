@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar, Union
 
 from ..client.client import Client
-from ..client.connection.target_names import derive_name
 from ..client.connection.targets import Target
 from ..errors import UsageError
 from .screen import Screen
@@ -36,6 +34,8 @@ class Server(NamedTuple):
     @property
     def name(self) -> str:
         """Its configured name, or else its host or its command."""
+        from ..client.connection.target_names import derive_name
+
         return str(self.options.get("name") or derive_name(self.target))
 
     @property
@@ -153,7 +153,6 @@ DECLARED: dict[str, Any] = {}
 """The commands of the modules that have been imported, by their names."""
 
 
-@dataclass(eq=False)
 class _Declared(Generic[Function]):
     """A command, which is used as the decorator of its function.
 
@@ -161,12 +160,22 @@ class _Declared(Generic[Function]):
     has if it ``takes_server``. ``details`` are for ``--help``.
     """
 
-    name: str
-    usage: str = ""
-    options: Sequence[Option] = ()
-    details: str = ""
-    takes_server: bool = False
-    function: Function = field(init=False)
+    function: Function
+
+    def __init__(
+        self,
+        name: str,
+        usage: str = "",
+        options: Sequence[Option] = (),
+        details: str = "",
+        *,
+        takes_server: bool = False,
+        takes_command: bool = False,
+        needs_server: bool = True,
+    ) -> None:
+        self.name, self.usage, self.options, self.details = name, usage, options, details
+        self.takes_server, self.takes_command = takes_server, takes_command
+        self.needs_server = needs_server
 
     def __call__(self: Self, function: Function) -> Self:
         """Declare the command."""
@@ -186,7 +195,6 @@ Run = Callable[[Client, Screen, argparse.Namespace], Awaitable[Answer]]
 """Runs a command on a connected client. The options have the ``words`` after the server."""
 
 
-@dataclass(eq=False)
 class Command(_Declared[Run]):
     """A command that talks to a server; its function is a `Run`.
 
@@ -194,13 +202,19 @@ class Command(_Declared[Run]):
     the latter into ``options.arguments`` before anything is started.
     """
 
-    takes_server: bool = True
-    required: tuple[str, ...] = ()
-    more: str | None = None
-    read: Callable[[Sequence[str]], Any] = list[str]
-
-    def __post_init__(self) -> None:
-        self.usage: str = " ".join([*self.required, *([f"[{self.more} ...]"] if self.more else [])])
+    def __init__(
+        self,
+        name: str,
+        *,
+        options: Sequence[Option] = (),
+        details: str = "",
+        required: tuple[str, ...] = (),
+        more: str | None = None,
+        read: Callable[[Sequence[str]], Any] = list[str],
+    ) -> None:
+        usage = " ".join([*required, *([f"[{more} ...]"] if more else [])])
+        super().__init__(name, usage, options, details, takes_server=True)
+        self.required, self.more, self.read = required, more, read
 
     def check(self, options: argparse.Namespace) -> None:
         """Check the words in ``options``, and read them. Raises `UsageError`."""
@@ -218,7 +232,6 @@ RunLocal = Callable[[Screen, argparse.Namespace], Union[Answer, Awaitable[Answer
 """Runs a command that needs no client, or makes its own."""
 
 
-@dataclass(eq=False)
 class LocalCommand(_Declared[RunLocal]):
     """A command that needs no connection, or that connects by itself; its function is a `RunLocal`.
 
@@ -227,8 +240,6 @@ class LocalCommand(_Declared[RunLocal]):
     ``takes_server``: it has the options for connecting, and ``server_command`` among them may be a
     command line after ``--``; see `parsing.find_server`. ``takes_command``: only the latter.
     """
-
-    takes_command: bool = False
 
 
 class Request(NamedTuple):
@@ -246,15 +257,12 @@ PrepareOuter = Callable[[argparse.Namespace, Union[Request, None]], Request]
 """Takes the options, among them ``file``, and the inner request, None without a command."""
 
 
-@dataclass(eq=False)
 class OuterCommand(_Declared[PrepareOuter]):
     """A command that runs another one, with a file: ``NAME FILE [--] COMMAND …``.
 
     Its function is a `PrepareOuter`. With ``needs_server`` False, the inner command need not name a
     server.
     """
-
-    needs_server: bool = True
 
 
 AnyCommand = Union[Command, LocalCommand, OuterCommand]

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Awaitable
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -14,7 +13,6 @@ from ..client.answers.answerers import Elicitation
 from ..client.client import Client
 from ..client.connection.options import Wiring
 from ..errors import UsageError
-from ..framing.uri import parse_url
 from ..net.network_options import Negotiate
 from .command import Server
 from .output import is_terminal
@@ -96,6 +94,8 @@ def client_options(
     if options.account:
         if not hasattr(merged.get("auth"), "account"):
             raise _without_effect("account", NEEDED["account"])
+        from dataclasses import replace
+
         merged["auth"] = replace(merged["auth"], account=options.account)
     merged["stderr"] = "discard" if options.quiet else screen.say
 
@@ -140,6 +140,8 @@ def with_options(
     config: ServerConfig, options: argparse.Namespace, screen: Screen, **others: Any
 ) -> ServerConfig:
     """Return a configured server with the options of `client_options`."""
+    from dataclasses import replace
+
     server = Server(config.target, config.options)
     return replace(config, options=client_options(server, options, screen, **others))
 
@@ -166,6 +168,8 @@ def _login(
         return Negotiate()
     if not isinstance(target, str) or not target.lower().startswith(_WITH_HEADERS):
         return None
+    from ..framing.uri import parse_url
+
     if parse_url(target).credentials is not None:
         return None  # of another account than a stored login may have
     own = server.options.get("headers", {})

@@ -22,7 +22,6 @@ from ..framing.visible_texts import invisible_in
 from ..jsonrpc.messages import ErrorCode
 from ..net.user_folders import state_folder
 from ..protocol.schema_properties import needed_of, properties_of
-from ..protocol.tasks import Task
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
 from . import arguments
@@ -30,11 +29,12 @@ from .command import Answer, Command, either, flag, option
 from .commands import FAILED, PROTOCOL_ERROR
 from .layout import MARKS, Style, counted, definitions, listing, one_line, table, width_of
 from .parsing import command_line
-from .render import contents, result_text, save_media
 from .screen import Screen
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ..protocol.tasks import Task
 
 
 @Command("info")
@@ -291,6 +291,7 @@ async def _checked(
 def answer_of(result: CallToolResult, output: str | None, screen: Screen) -> Answer:
     """Return a result as it is shown, after its warnings; its media are saved to ``output``."""
     from ..adapters.limits import token_warning
+    from .render import result_text, save_media
 
     style = screen.error_style if result.is_error else screen.style
     text = result_text(result, style)
@@ -375,6 +376,8 @@ async def templates_of(client: Client) -> list[ResourceTemplate]:
     f"\n\n{arguments.PICK_HELP}",
 )
 async def _run_read(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    from .render import contents
+
     result = await client.read_resource(*options.words)
     if options.pick is not None:
         return Answer(result.raw, options.pick(arguments.json_in(result.text)))
@@ -402,6 +405,8 @@ async def _run_prompts(client: Client, screen: Screen, options: argparse.Namespa
     "the command line, as @file.json, or from stdin as -.",
 )
 async def _run_prompt(client: Client, screen: Screen, options: argparse.Namespace) -> Answer:
+    from .render import contents
+
     result = await client.get_prompt(options.words[0], options.arguments)
     style = screen.style
     messages = [

@@ -50,13 +50,14 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-_SEQUENCES = re.compile(r"\x1b\[[0-9;]*m")
+# Patterns are compiled where they are first used, since most output needs none of them.
+_SEQUENCES = r"\x1b\[[0-9;]*m"
 
 
 def width_of(text: str) -> int:
     """Return how many columns of a terminal the text takes."""
     if "\x1b" in text:
-        text = _SEQUENCES.sub("", text)
+        text = re.sub(_SEQUENCES, "", text)
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 
@@ -106,14 +107,14 @@ def _in_lines(
 
 
 # Between two paths of a list such as PATH, but not in a URL.
-_PATHS = re.compile(r"(?<=:)(?=/(?!/))")
+_PATHS = r"(?<=:)(?=/(?!/))"
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
     """Yield the parts of a string between which a line may end, each after the gap before it."""
     for word in text.split():
         gap = " "
-        for part in _PATHS.split(word):
+        for part in re.split(_PATHS, word):
             for is_wide, run in groupby(part, lambda each: _columns(each) == 2):
                 for piece in run if is_wide else ["".join(run)]:
                     yield gap, piece
@@ -121,10 +122,10 @@ def _pieces(text: str) -> Iterator[tuple[str, str]]:
 
 
 # The beginning of a line that the rest is wrapped beside: a mark, or a name before a gap.
-_HANGING = re.compile(r" *(?:(?:[-*→]|\d+\.) +|\S[^.!?:;\n]{0,26}?\S? {2,}(?=\S))")
-_COMMAND = re.compile(r"(?:^|(?<=: ))mcpclient .+$")
-_USAGE_WORD = re.compile(r"\[[^\[\]]{,36}\]|\S+")
-_SHELL_WORD = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\S)+")
+_HANGING = r" *(?:(?:[-*→]|\d+\.) +|\S[^.!?:;\n]{0,26}?\S? {2,}(?=\S))"
+_COMMAND = r"(?:^|(?<=: ))mcpclient .+$"
+_USAGE_WORD = r"\[[^\[\]]{,36}\]|\S+"
+_SHELL_WORD = r"(?:'[^']*'|\"[^\"]*\"|\S)+"
 
 
 def fill(text: str, columns: int | None) -> str:
@@ -141,13 +142,13 @@ def fill(text: str, columns: int | None) -> str:
 def _filled(line: str, columns: int) -> list[str]:
     indent = " " * (len(line) - len(line.lstrip(" ")))
     if line.startswith("usage: "):
-        gaps = ((" ", word) for word in _USAGE_WORD.findall(line))
+        gaps = ((" ", word) for word in re.findall(_USAGE_WORD, line))
         return _in_lines(gaps, columns, "    ", "")
-    command = _COMMAND.search(line.strip())
+    command = re.search(_COMMAND, line.strip())
     if command is not None:
         before = wrapped(line.strip()[: command.start()], columns, indent)
         return before + _command_lines(command.group(), columns, indent)
-    hanging = _HANGING.match(line)
+    hanging = re.match(_HANGING, line)
     if hanging is None:
         return wrapped(line, columns, indent)
     beside, rest = hanging.group(), line[hanging.end() :]
@@ -157,7 +158,7 @@ def _filled(line: str, columns: int) -> list[str]:
 
 
 def _command_lines(command: str, columns: int, indent: str) -> list[str]:
-    words = _SHELL_WORD.findall(command)
+    words = re.findall(_SHELL_WORD, command)
     if width_of(indent + command) <= columns or sys.platform == "win32":
         return [indent + command]
     gaps = ((" ", word) for word in words)
@@ -194,7 +195,7 @@ def definitions(rows: Iterable[tuple[str, str]], columns: int | None, indent: st
 MARKS = ("(read-only)", "(destructive)")
 """Marks of tools that are listed on a terminal."""
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])")
+_SENTENCE_END = r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])"
 
 
 Rows = Iterable[Sequence[Optional[str]]]
@@ -223,7 +224,7 @@ def listing(
     for *head, text in cells:
         names = wrapped(" ".join(filter(None, head)), style.columns, "    ", "")
         lines += [_marked(line, style) for line in names]
-        shown, *more = [text] if whole else _SENTENCE_END.split(text, maxsplit=1)
+        shown, *more = [text] if whole else re.split(_SENTENCE_END, text, maxsplit=1)
         lines += wrapped(shown + (" …" if any(more) else ""), style.columns, "  ")
     return "\n".join(lines)
 

@@ -11,10 +11,9 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, NoReturn
 
-from ..entries.fields import TRANSPORTS
 from ..errors import UsageError
 from ..net.paths import bundle_name, is_bundle
 from ..net.process.launch import SCRIPT_ENDINGS
@@ -34,7 +33,6 @@ from .command import (
 from .commands import COMMANDS, command_named
 from .layout import definitions, fill
 from .output import columns_of
-from .render import writing
 
 _COLUMNS, _MAX_WIDTH = 80, 100  # of help in a pipe, and at most
 
@@ -175,6 +173,8 @@ def parser_of(command: AnyCommand) -> argparse.ArgumentParser:
         usage=" ".join(filter(None, ["mcpclient", command.name, *words])),
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog="\n\n".join(filter(None, paragraphs)),
+        # Its default width is the terminal's, found by a module that takes as long as the parser.
+        formatter_class=partial(argparse.HelpFormatter, width=_COLUMNS),
         allow_abbrev=False,
     )
     if isinstance(command, OuterCommand):
@@ -298,7 +298,7 @@ def command_line(options: argparse.Namespace, command: str, *words: str) -> str:
     return shlex.join(["mcpclient", command, *config, *server, *words, *program])
 
 
-_LINE = re.compile(r"mcpclient (?:(auth login) URL|([a-z]+) SERVER((?: \S+)*))")
+_LINE = r"mcpclient (?:(auth login) URL|([a-z]+) SERVER((?: \S+)*))"
 
 
 def name_server(hint: str, options: argparse.Namespace, server: Server | None) -> str:
@@ -315,7 +315,7 @@ def name_server(hint: str, options: argparse.Namespace, server: Server | None) -
         words = (tool if word == "TOOL" else word for word in shlex.split(found[3]))
         return command_line(options, found[2], *words)
 
-    return _LINE.sub(line, hint)
+    return re.sub(_LINE, line, hint)
 
 
 def is_program(word: str) -> bool:
@@ -370,6 +370,8 @@ TRACE = option("--trace", "FILE", "append a transcript of the session; secrets a
 AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
 QUIET = flag("--quiet", "show neither the stderr of servers nor what could be done next")
 
+_TRANSPORTS = ("stdio", "http", "sse", "ws", "socket")
+
 CONNECTING = (
     seconds("--timeout", "longest wait for a response or progress (30); 0: no limit"),
     seconds("--max-timeout", "longest time of a call (600); 0: no limit"),
@@ -389,7 +391,7 @@ CONNECTING = (
     repeated("--allow-write", "PATH", "with --sandbox: path that it may read and change"),
     flag("--allow-network", "with --sandbox: it may use the network"),
     option("--protocol-version", "REVISION", "default: the newest that both sides support"),
-    option("--transport", None, "default: detected", choices=TRANSPORTS),
+    option("--transport", None, "default: detected", choices=_TRANSPORTS),
     choice(
         "--elicit",
         ("ask", "accept", "decline"),
@@ -419,11 +421,13 @@ def check_logs(trace: str | None, audit: str | None = None) -> None:
     """Raise `UsageError` for a trace or an audit log that cannot be written."""
     if trace is not None:
         from ..net.trace_writer import open_trace
+        from .render import writing
 
         with writing(trace, "the trace"):
             open_trace(trace).close()
     if audit is not None:
         from ..net.chained_log import open_log
+        from .render import writing
 
         with writing(audit, "the audit log"):
             os.close(open_log(audit))

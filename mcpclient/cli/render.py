@@ -229,7 +229,7 @@ def writing(path: str, what: str = "", verb: str = "write") -> Iterator[None]:
 reading: Callable[[str], AbstractContextManager[None]] = partial(writing, verb="read")
 
 
-_MESSAGE_LINK = re.compile(r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*")
+_MESSAGE_LINK = r"https://[a-z0-9.-]+\.slack\.com/archives/([A-Z0-9]+)/p[0-9]+[!-~]*"
 
 
 def compact_line(value: Mapping[str, Any], style: Style) -> str | None:
@@ -238,7 +238,7 @@ def compact_line(value: Mapping[str, Any], style: Style) -> str | None:
     ``Sent a message to #channel``, for a chat message; without the channel's name, its id.
     """
     link = value.get("message_link")
-    found = _MESSAGE_LINK.fullmatch(link) if isinstance(link, str) else None
+    found = re.fullmatch(_MESSAGE_LINK, link) if isinstance(link, str) else None
     if found is None:
         return None
     names = (value.get("channel_name"), value.get("channel"))

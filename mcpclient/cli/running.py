@@ -24,7 +24,6 @@ from ..errors import (
     UsageError,
     safe_repr,
 )
-from ..errors.authorization import RegistrationRequired
 from ..errors.network import text_without_output
 from ..framing.escaping import escape
 from ..net.process.signals import Termination, cancel_on_ctrl_c
@@ -203,6 +202,7 @@ def shown_error(text: str, style: Style) -> str:
 
 def text_and_hint(error: McpError) -> tuple[str, str]:
     """Return the message and the hint of an error; the hint is "" if the message contains it."""
+    from ..errors.authorization import RegistrationRequired
     from ..hints import hint_for
     from ..hints.remote import names_no_login
     from ..hints.shell import SHELL

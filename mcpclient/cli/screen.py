@@ -16,7 +16,6 @@ from ..net.login.terminal import Terminal
 from ..protocol.types import Progress
 from .layout import Style, fill, one_line, shorten, width_of
 from .output import columns_of, is_terminal, write_to
-from .render import pictures_of, pretty_json
 
 if TYPE_CHECKING:
     from ..net.line_editor import LineEditor
@@ -147,6 +146,8 @@ class Screen:
         columns, environ = columns_of(stream), self._environ
         if columns is None:
             return Style()
+        from .render import pictures_of
+
         # The classic console of Windows shows colours only to programs that switch them on.
         plain = environ.get("NO_COLOR") or environ.get("TERM") == "dumb"
         able = sys.platform != "win32" or "WT_SESSION" in environ
@@ -167,6 +168,8 @@ class Screen:
 
     def show_json(self, value: Any) -> None:
         """Write one JSON document to stdout, in ASCII: safe anywhere, and exact."""
+        from .render import pretty_json
+
         self.show(pretty_json(value, exact=True))
 
     def say(self, text: str) -> None:

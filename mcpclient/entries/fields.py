@@ -145,9 +145,6 @@ TRANSPORT_NAMES: dict[str, str | None] = {
 }
 """The transports by their names in configuration files, in lower case; None: by the URL."""
 
-TRANSPORTS = tuple(dict.fromkeys(filter(None, TRANSPORT_NAMES.values())))
-"""The values of the option ``transport``."""
-
 NamingStyle = Literal["server__tool", "mcp__server__tool", "server_tool", "tool"]
 
 NAMING_STYLES: tuple[NamingStyle, ...] = get_args(NamingStyle)

@@ -7,8 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from ...errors import HandlerFailed, McpError, UsageError
 from ...net.clocks import steady_seconds
@@ -29,8 +28,7 @@ ElicitationHandler = Callable[[ElicitationRequest], Any]
 """Takes an `ElicitationRequest`; plain or async."""
 
 
-@dataclass(frozen=True)
-class Elicitation:
+class Elicitation(NamedTuple):
     """The functions that ask the user: to fill in a form, to visit a URL, or either.
 
     Both functions take an `ElicitationRequest` and return
@@ -195,8 +193,7 @@ Complete = Callable[[list[dict[str, Any]], dict[str, Any]], Any]
 """Takes chat messages and options; plain or async."""
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(NamedTuple):
     """A sampling handler, and which optional parts of sampling it supports.
 
     ``answer`` takes a `SamplingRequest` and returns the text of the answer, or a mapping with
@@ -210,8 +207,7 @@ class Sampling:
     context: bool = False
 
 
-@dataclass(frozen=True)
-class SamplingModel:
+class SamplingModel(NamedTuple):
     """A language model that answers sampling: its name, and a function that calls it.
 
     ``complete(messages, options)``, plain or async, takes the conversation as chat messages
@@ -305,7 +301,7 @@ Roots = Iterable[Root]
 RootsOption = Union[Roots, Callable[[], Union[Roots, Awaitable[Roots]]]]
 """The roots, or a function, plain or async, that returns them when the server asks."""
 
-_HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HAS_SCHEME = r"[A-Za-z][A-Za-z0-9+.-]*://"
 
 
 class RootsAnswerer:
@@ -349,7 +345,7 @@ def _wire_root(root: object) -> dict[str, Any]:
         if not isinstance(uri, str):
             raise UsageError(f"a root has a uri: {root!r}")
         return {**root, "uri": _checked_uri(uri)}
-    if isinstance(root, str) and _HAS_SCHEME.match(root):
+    if isinstance(root, str) and re.match(_HAS_SCHEME, root):
         return {"uri": _checked_uri(root)}
     if isinstance(root, (str, os.PathLike)):
         from pathlib import Path

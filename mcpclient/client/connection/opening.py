@@ -59,7 +59,7 @@ _MIN_WAIT = 0.001
 _LOOK_EVERY = 0.05
 _ANSWERS_WITHIN = 0.2
 _LATE_ANSWERS_WITHIN = 10.0
-_COMPLAINT = re.compile(r"(?i)error|warn|invalid|unknown|unsupported|not found|fail|traceback")
+_COMPLAINT = r"(?i)error|warn|invalid|unknown|unsupported|not found|fail|traceback"
 _NO_LIMITS = RequestOptions(None, None)
 
 
@@ -223,7 +223,7 @@ class Opening:
 
     def _complains(self) -> bool:
         said = self._session.transport.stderr_tail
-        return PROBE in said and _COMPLAINT.search(said) is not None
+        return PROBE in said and re.search(_COMPLAINT, said) is not None
 
     async def _withdraw(self) -> None:
         requests, self._requests = self._requests, {}
