@@ -12,7 +12,6 @@ import json
 import logging
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -63,8 +62,8 @@ def run(names: Iterable[str] = ()) -> Iterator[Row]:
     # this one remembers.
     chosen.sort(key=_seconds_of, reverse=True)
     hands = [chosen[first::count] for first in range(count)]
-    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as processes:
-        rows = [row for done in processes.map(run_here, hands) for row in done]
+    with get_context("spawn").Pool(count) as processes:
+        rows = [row for done in processes.map(run_here, hands, chunksize=1) for row in done]
     yield from sorted(rows, key=lambda row: row.name)
 
 

@@ -124,6 +124,21 @@ def test_a_client_for_the_device_grant_has_no_redirect() -> None:
     assert len(fake.registrations) == 3
 
 
+def test_who_is_known_is_not_registered() -> None:
+    """F-AUTH-2: pre-registered before metadata document before registration."""
+    fake = AuthorizationServerFake(
+        World(), metadata={"client_id_metadata_document_supported": True}
+    )
+    document = "https://app.example/client.json"
+    assert identify(
+        fake, OAuth(client_id="known", client_metadata_url=document)
+    ) == RegisteredClient("known", fake.issuer, is_configured=True)
+    assert identify(fake, OAuth(client_metadata_url=document)).client_id == document
+    assert identify(fake).client_id == fake.client_id, "who has no document registers"
+    fake.document["client_id_metadata_document_supported"] = False
+    assert identify(fake, OAuth(client_metadata_url=document)).client_id == fake.client_id
+
+
 def test_without_any_way_the_user_is_told() -> None:
     """F-AUTH-2: not every server registers clients."""
     fake = AuthorizationServerFake(World(), metadata={"registration_endpoint": None})

@@ -118,6 +118,23 @@ def pending_after_leaving(world: World, fake: AuthorizationServerFake, **extra: 
     return world.visited[-1]
 
 
+def test_several_may_be_under_way() -> None:
+    """F-AUTH-8: four of them, none older than an hour."""
+    world, fake = scene()
+    states = []
+    for _ in range(6):
+        states.append(pending_after_leaving(world, fake).state)
+        world.time += 1
+    with pytest.raises(AuthError):
+        world.run(take_pending(SERVER, states[1], OAuth()))
+    assert world.run(take_pending(SERVER, states[2], OAuth())).state == states[2]
+    world.time += 3600
+    last = pending_after_leaving(world, fake)
+    with pytest.raises(AuthError):
+        world.run(take_pending(SERVER, states[4], OAuth()))
+    assert world.run(take_pending(SERVER, last.state, OAuth())).state == last.state
+
+
 def test_a_pending_record_survives_json_and_shows_nothing() -> None:
     """F-AUTH-12."""
     world, fake = scene()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -77,6 +78,26 @@ async def test_a_function_that_fails_is_an_error_and_no_endless_wait() -> None:
     with pytest.raises(AuthError, match="failed with ValueError") as caught:
         await Client("http://127.0.0.1:9/mcp", auth=BearerToken(token))
     assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("way", ["expired", "revoked"])
+async def test_closing_with_a_login_that_is_over_asks_nobody(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-AUTH-8: the session is ended without, if need be."""
+    endpoint = StreamableEndpoint(McpServer("handshake"), session="s")
+    protected = Protected(endpoint.routes)
+    async with HttpServer(protected.routes) as server:
+        user = User(protected)
+        auth = OAuth(local_development=True, provider=user)
+        async with Client(str(server.url()), auth=auth):
+            user.asked.clear()
+            protected.revoke()
+            if way == "expired":
+                later = time.time() + 10_000
+                monkeypatch.setattr(runner_module, "seconds_since_epoch", lambda: later)
+    assert not user.asked
+    assert protected.counts["refresh_token"] == 0
 
 
 # The runner alone
