@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.auth.effects import Response
-from mcpclient.auth.tokens import TokenSet, parse_token_response, token_set
+from mcpclient.auth.tokens import TokenSet, parse_token_response, read_challenge, token_set
 from mcpclient.errors import AuthError, TokenRequestFailed
 from tests.support.tables import each_row
 
@@ -72,3 +72,20 @@ def test_token_types() -> None:
     assert tokens(token_type="dpop").token_type == "DPoP"
     with pytest.raises(AuthError, match="type"):
         tokens(token_type="mac")
+
+
+def test_bearer_and_dpop_are_read_together() -> None:
+    """F-AUTH-1: other schemes are not OAuth's, and the first of each parameter counts."""
+    challenge = read_challenge(
+        [
+            'Basic scope="not this"',
+            'bearer resource_metadata="https://mcp.example/a", error="invalid_token"',
+            'DPoP scope="a b a", error="other"',
+        ]
+    )
+    assert challenge.resource_metadata == "https://mcp.example/a"
+    assert challenge.scopes == ("a", "b")
+    assert challenge.error == "invalid_token"
+    assert not challenge.dpop_only
+    assert read_challenge(["Basic", "dpop"]).dpop_only
+    assert not read_challenge(["Basic"]).dpop_only
