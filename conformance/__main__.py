@@ -59,7 +59,7 @@ PARTS = {
     "authorized": Part(authorized.run, authorized.ENVIRONMENTS),
     "negotiate": Part(negotiate.run),
     "official": Part(official.run, official.ENVIRONMENTS),
-    "judged": Part(judged.run, provide=published.provide),  # what the others have said
+    "judged": Part(judged.run, provide=published.provide),  # the messages of the other parts
 }
 
 

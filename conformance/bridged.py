@@ -101,7 +101,7 @@ def _questions(plan: Plan) -> Iterator[list[str]]:
 
 
 def bridge() -> list[str]:
-    """Return the command of a bridge that leaves what it says for `conformance.judged`."""
+    """Return the command of a bridge that leaves its messages for `conformance.judged`."""
     return traces.tapped("bridged", BRIDGE, "--trace")
 
 

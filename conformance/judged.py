@@ -232,7 +232,7 @@ def _definition(folder: Path, revision: str, method: str, message: Mapping[str, 
 
 @cache
 def _by_method(folder: Path, revision: str) -> dict[str, str]:
-    """Return the definitions of messages by method, and of results by what they answer."""
+    """Return the definitions of messages by method, and of results by the method answered."""
     found: dict[str, str] = {}
     definitions = _document(folder, revision)[1]
     for name, each in definitions.items():

@@ -1,4 +1,4 @@
-"""Meet the reference servers for real, and compare with what the reference clients got.
+"""Meet the reference servers for real, and compare with the results of the reference clients.
 
 All clients ask the same (see `conformance.live_plans`), each of a server of its own where the
 server is a child process. In the newest revision that a server speaks, this library connects as a
@@ -55,7 +55,7 @@ class Meeting:
 
     @property
     def row(self) -> partial[Row]:
-        """A row about this meeting; its outcome and what was found are to be filled in."""
+        """A row about this meeting; its outcome and findings are filled in later."""
         transport = TRANSPORT_OF[peers.SERVERS[self.plan.server].transport]
         return partial(Row, "live", revision=self.revision, transport=transport)
 

@@ -3,8 +3,8 @@
     python -m conformance.published DIR
 
 DIR is a checkout of https://github.com/modelcontextprotocol/modelcontextprotocol. The copy holds
-what a server may send: without descriptions, one base and a merge patch (RFC 7396) for each later
-revision. As a part of the suite it is compared with a checkout in ``.peers/specification``.
+all that servers may send: without descriptions, one base and a merge patch (RFC 7396) for each
+later revision. As a part of the suite it is compared with a checkout in ``.peers/specification``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_RULES: tuple[tuple[str, Any], ...] = (
     ("additionalProperties", {}),
     ("additionalProperties", True),
 )
-# Beyond what the requests and notifications lead to.
+# Beyond the definitions that requests and notifications refer to.
 _ROOTS = (
     *("Result", "InputRequiredResult", "CreateTaskResult", "CallToolResult"),
     *("Tool", "Resource", "ResourceTemplate", "Prompt"),

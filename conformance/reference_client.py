@@ -1,4 +1,4 @@
-"""The reference client: the Python SDK 2.x, run in its own environment, reports what it got.
+"""The reference client: the Python SDK 2.x, run in its own environment, reports its results.
 
 Reads one JSON object from stdin, the target and what to ask (see `conformance.live`), and prints
 one, the report. It is a program of its own, so that the suite never imports the SDK.

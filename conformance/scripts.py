@@ -1,4 +1,4 @@
-"""Scripts: what the user of a client does in one session, as data.
+"""Scripts: the actions of a client's user in one session, as data.
 
 A script is run by reference clients (`conformance.capture`), which leave a transcript with the
 script in its header, and by this library when the transcript is replayed. Its steps are JSON
@@ -55,7 +55,7 @@ A script's ``client`` says what the client declares and how its user answers:
   ``{"late": result}``: it comes when the server has withdrawn its request, or, should the client
   not have been told, when the next step begins.
 - ``roots``: the roots, to begin with.
-- ``headers``: what the caller adds to each request of HTTP.
+- ``headers``: headers that the caller adds to each request of HTTP.
 - ``connect_timeout``: how long connecting may take, in seconds.
 - ``retry_busy``: whether a request that a busy server refuses is sent again when it said.
 - ``either``: whether Streamable HTTP is tried before legacy SSE.
@@ -74,7 +74,7 @@ Outcomes, in the notes of a transcript (``channel`` is ``script``):
 - ``{"connected": {"protocol_version", "server", "capabilities", "instructions"?}}``, or an outcome
   that is not a result.
   A program that does not tell its user leaves it out.
-- ``{"step": N, "do": …, "begins": true}``, which a program leaves out of what it does by itself.
+- ``{"step": N, "do": …, "begins": true}``, which a program does not do by itself.
 - ``{"step": N, "outcome": …}``: ``{"result": …}`` as the user got it, or ``{"error": {"code",
   "message", "data"?}}`` as the server sent it, or ``{"failed": …, "detail": …}``: what went wrong
   on the way, one of `FAILURES`, and how the client says so. With it, if any came, ``progress``: a
@@ -174,7 +174,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Script:
-    """One session: which server is met over which transports, by whom, and what is done."""
+    """One session: which server is met over which transports, by whom, and its steps."""
 
     name: str
     server: str

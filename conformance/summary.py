@@ -72,7 +72,7 @@ def _markdown(lines: Sequence[Sequence[str]]) -> str:
 
 
 def what_went_wrong(rows: Iterable[Row]) -> str:
-    """Return what failed, what could not run, and what was left out, each with its reason."""
+    """Return the parts that failed, could not run, or were left out, each with its reason."""
     rows = list(rows)
     paragraphs = []
     for outcome in (FAILED, NOT_RUN, LEFT_OUT):

@@ -1,4 +1,4 @@
-"""Rules of every test: it cleans up, loses no exception, and says what it needs.
+"""Rules of every test: it cleans up, loses no exception, and declares its requirements.
 
 Warnings are errors (see pyproject.toml), so a ResourceWarning and an exception in a finalizer fail
 the test as well.
@@ -30,7 +30,7 @@ from tests.support.settings import changed_since, settings_now
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A shell without job control starts what is in the background with SIGINT ignored, and nohup does
+# A shell without job control starts background jobs with SIGINT ignored, and nohup does
 # the same for SIGHUP. Every child process would inherit that: no signal of a test would have an
 # effect.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -54,7 +54,7 @@ LOST_IN_THE_LIBRARY = {
 }
 
 
-# Seconds for one test, with what it sets up and tears down. The slowest takes a tenth of that where
+# Seconds for one test, its set-up and tear-down included. The slowest takes a tenth of that where
 # nothing else runs.
 HANGS_AFTER = 300.0
 
@@ -65,7 +65,7 @@ REAL_STDERR = pytest.StashKey[int]()  # and not the file that pytest puts in its
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test that hangs, or end its process where that cannot be, with all stacks shown.
 
-    An event loop only logs what is raised in one of its callbacks, so that more than one try may be
+    An event loop only logs an exception in one of its callbacks, so that more than one try may be
     needed. The process ends last, since xdist runs a test that ended its process again.
     """
     stderr = item.config.stash[REAL_STDERR]
@@ -101,7 +101,7 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    gc.disable()  # what is made here is kept, and would be looked through again and again
+    gc.disable()  # objects made here are kept, and would be scanned again and again
     try:
         return (yield)
     finally:

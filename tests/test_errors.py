@@ -388,7 +388,7 @@ SECRET_URL = "https://user:s3cret@as.example/path?code=s3cret#s3cret"
     ],
 )
 def test_no_secrets(error: McpError) -> None:
-    """F-AUTH-12: neither text nor repr shows what a URL or a header holds in secret."""
+    """F-AUTH-12: neither text nor repr shows the secrets in a URL or a header."""
     assert "s3cret" not in str(error)
     assert "s3cret" not in repr(error) + repr(error.args)
     assert "s3cret" not in repr([error])

@@ -1,7 +1,7 @@
 """The architecture as a test: which module may import which.
 
 The tables come first; they are the rules. Below them stand the checks, and then snippets of faulty
-source, one for each rule, which prove that the checks see what they claim to see.
+source, one for each rule, which prove that the checks find such faults.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FLOORS = {
     "version": -2,  # of this package
     "hints": -1,  # what to do next about each kind of error
     "display": -1,  # what messages show of commands and URLs
-    "suggestions": -1,  # what was meant by a name that does not exist
+    "suggestions": -1,  # suggestions for a name that does not exist
     "errors": 0,
     "framing": 1,  # bytes <-> events
     "jsonrpc": 2,  # four message values; ids and waiters
@@ -65,9 +65,9 @@ FLOORS = {
 # Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
 ROOMS = {
     "client.events": 0,  # observers
-    "client.answers": 1,  # what the server asks
+    "client.answers": 1,  # requests of the server
     "client.connection": 2,  # one connection
-    "client": 3,  # what a caller calls
+    "client": 3,  # the methods for callers
     "entries": 0,  # the fields and variables of an entry
     "entries.bundles": 1,  # entries in files of their own
     "net": 0,  # connections, files and clocks
@@ -159,7 +159,7 @@ METHOD = re.compile(
     r"|server|subscriptions|tasks|tools)/\w[\w/]*"
 )
 
-# One module says where annotations find what the oldest Python's typing lacks.
+# One module says where annotations find the types that the oldest Python lacks.
 NEW_TYPING = ("typing_compat", "typing_extensions")
 
 # The few imports from a higher floor, inside a function or for annotations, and their reasons.

@@ -205,7 +205,7 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
 
 @pytest.mark.parametrize("word", ["A_", "A_B ", "need ", "[mcpclient sandbox] ", "env: "])
 def test_no_stderr_of_a_server_takes_a_hint_long(word: str) -> None:
-    """F-SHOW-15: a server may write what it likes; a quadratic pattern takes minutes for this."""
+    """F-SHOW-15: a server may write anything; a quadratic pattern takes minutes for this."""
     began = process_time()
     assert ProcessExited(["x"], 1, word * (32 * 1024 // len(word))).hint
     assert process_time() - began < 5

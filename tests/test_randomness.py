@@ -274,7 +274,7 @@ DRAWS = 12
 
 
 def test_every_use_of_randomness_has_a_proof() -> None:
-    """A new one needs a row above, and what is secret comes from the operating system."""
+    """A new one needs a row above, and secrets come from the operating system."""
     found = uses_of_randomness(read_sources(PACKAGE))
     table = {**SECRETS, **CHANCE}
     assert found == {place: [source for source, _ in rows] for place, rows in table.items()}

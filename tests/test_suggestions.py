@@ -28,7 +28,7 @@ def test_what_stands_before_a_name_is_shown_and_not_compared() -> None:
 
 
 def test_a_name_that_does_not_exist() -> None:
-    """F-WIRE-2: the message says what was meant, or else what the caller has to say."""
+    """F-WIRE-2: the message suggests the likely name, or else lists the valid ones."""
     known = ["echo", "add"]
     assert there_is_no("tool", "ecko", known) == "there is no tool 'ecko'; did you mean 'echo'?"
     assert there_is_no("tool", "zzz", known) == "there is no tool 'zzz'"

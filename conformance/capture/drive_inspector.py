@@ -22,7 +22,7 @@ from conformance.scripts import HANDSHAKE, numbered
 
 PROGRAM = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
-# The method of each step, and the list in its result where that is what the user wants.
+# The method of each step, and the list in its result if the user wants only that.
 METHODS = {
     "list_tools": ("tools/list", "tools"),
     "list_resources": ("resources/list", "resources"),

@@ -21,7 +21,7 @@ _ANY_NUMBER = 1000
 
 
 class NotingUser(User):
-    """A user who says what the test gives."""
+    """A user who gives the answers of the script."""
 
     def _notified(self, method: str, params: Mapping[str, Any]) -> None:
         told = len(self.notifications)

@@ -2,7 +2,7 @@
 
 The suite judges this library's own client, so there is no other client to compare with: a session
 is written down only where every check of the suite has passed, and how many did stands in its
-header. Replayed, it holds the library to what the suite has accepted.
+header. Replayed, it holds the library to the behaviour that the suite has accepted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what a tap has seen to the records of a transcript: without secrets, ports and paths.
+"""Records of a transcript from the observations of a tap: without secrets, ports and paths.
 
 Ports of this run become `PORT` and the like, folders get the names in `Places`, secrets become
 names. A value that is not secret and made up for one session, such as an id in a message, stays.

@@ -1,7 +1,7 @@
 """The recipes of the guide for agent frameworks, in the real ones, each with a fake model.
 
 ``python -m conformance.hosts.agents SERVER [NAME ...]``, in the environment ``agents``. The model
-asks for a sum and tells what it was given; so it has to be shown the tool's schema, and to get the
+asks for a sum and repeats the result; so it has to be shown the tool's schema, and to get the
 result.
 """
 

@@ -25,7 +25,7 @@ REFUSAL = "make another in this process"
 
 
 def inherited(word: str) -> str:
-    """Return what a call with a client made before the fork gives; of an error, its text."""
+    """Return the result of a call with a client made before the fork; of an error, its text."""
     assert _inherited is not None
     try:
         return _inherited.call_tool("echo", {"message": word}).text

@@ -1,4 +1,4 @@
-"""Whether what the client did is what was recorded, but for the written equivalences.
+"""Whether the client acted as recorded, but for the written equivalences.
 
 Both are records of a transcript, so this knows nothing of sockets. What differs is said in a line
 of text that names the thing and both values.

@@ -1,7 +1,7 @@
 """The differences between this library and a reference client, and who is right.
 
 A replay fails of every difference that is not in this table, and of those in the table that do not
-occur in a session which they name: the table is what is true today, session by session.
+occur in a session which they name: the table says what holds today, session by session.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Difference:
     """One difference by name.
 
     ``sessions``: patterns of the transcripts' names, separated by spaces; ``but_not``: of these,
-    where it does not occur. ``texts``: regular expressions for what the replay says of it;
+    where it does not occur. ``texts``: regular expressions for the replay's messages about it;
     each occurs in each of the sessions. ``reference`` and ``ours``: what each side does. ``why``:
     why that is right, with the section of the specification. ``answer``: the status that a request
     gets which the reference client never sends.

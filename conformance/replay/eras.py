@@ -23,7 +23,7 @@ _meeting: ContextVar[int] = ContextVar("meeting", default=-1)
 
 
 def begin_meeting() -> None:
-    """Let what the current task and the tasks it starts learn of servers be their own."""
+    """Give the current task, and the tasks it starts, a memory of servers of their own."""
     _meeting.set(next(_numbers))
 
 

@@ -43,7 +43,7 @@ class Channel(Protocol):
         """Send bytes at once."""
 
     def finish(self, record: Record) -> None:
-        """Do what belongs after a record: end what it ends."""
+        """Finish a record: close the channels that it ends."""
 
 
 @dataclass
@@ -151,7 +151,7 @@ class Player:
         return line
 
     def _unheard(self, line: Line) -> Line | None:
-        """Return what the recorded client had heard when it did this, and ours has not."""
+        """Return the messages that the recorded client had received by now, and ours has not."""
         for one in self._before(line):
             if not one.is_server or one.begun or _is_receipt(one.record):
                 continue
@@ -408,7 +408,7 @@ def _is_unconditional(record: Record) -> bool:
 
 
 def _lines(transcript: Transcript) -> Iterator[Line]:
-    """Yield what is to be played: not what no client takes for a message, nor a second end."""
+    """Yield the records to play: no output that clients reject as messages, and no second end."""
     ended: set[str] = set()
     for number, record in enumerate(transcript.records, 1):
         channel = record["channel"]

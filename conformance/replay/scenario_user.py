@@ -1,4 +1,4 @@
-"""The user of an official scenario, whose driver does again what it did when that was recorded."""
+"""The user of an official scenario, whose driver acts as it did in the recording."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["ScenarioUser"]
 
 
 class ScenarioUser:
-    """Does what the only step of a script says: a scenario connects and closes by itself."""
+    """Runs the only step of a script: a scenario connects and closes by itself."""
 
     def __init__(self, step: Mapping[str, Any], watcher: Watcher) -> None:
         self.notifications: list[dict[str, Any]] = []

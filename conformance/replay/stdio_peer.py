@@ -119,7 +119,7 @@ class _HandedOver:
         return path
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
-        """Return what the client writes, and where to write to it, once the process has come."""
+        """Return the client's output, and the stream to write to, once the process has started."""
         loop = asyncio.get_running_loop()
         self._process, _ = await loop.sock_accept(self._socket)
         await _readable(self._process)
@@ -168,7 +168,7 @@ class _Copied:
         self._streams.set_result((reader, writer))
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
-        """Return what the client writes, and where to write to it, once the process has come."""
+        """Return the client's output, and the stream to write to, once the process has started."""
         reader, writer = await self._streams
         return reader, writer.transport
 

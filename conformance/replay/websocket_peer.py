@@ -23,7 +23,7 @@ _TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
 _OPCODES = {"binary": _BINARY, "close": _CLOSE, "ping": _PING, "pong": _PONG}
 _KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
 
-# What depends on the key of the client, or offers what the player does not do.
+# Headers that depend on the client's key, or offer extensions that the player lacks.
 _MADE_ANEW = {"sec-websocket-accept", "sec-websocket-extensions"}
 
 

@@ -39,7 +39,7 @@ def provide() -> None:
 
 
 def run() -> Iterator[Row]:
-    """Run the quick cases, where the suite is installed; name what was left out."""
+    """Run the quick cases, where the suite is installed; name the cases left out."""
     row = partial(Row, "websocket", transport=WEBSOCKET)
     name, others = "Autobahn testsuite", "Autobahn testsuite, speed and compression"
     yield row(others, LEFT_OUT, "takes many minutes: python -m conformance.websocket")
@@ -104,7 +104,7 @@ async def _run_cases(port: int) -> None:
         for case in waiting:
             try:
                 await converse(port, f"/runCase?case={case}&agent={AGENT}", echo=True)
-            except asyncio.TimeoutError:  # the server's report says what was missing
+            except asyncio.TimeoutError:  # the server's report names the missing cases
                 print(f"case {case} of {total} did not come to its end", flush=True)
             if case % 50 == 0:
                 print(f"case {case} of {total}", flush=True)

@@ -35,7 +35,7 @@ class Refused(Exception):
 
 @dataclass
 class Api:
-    """One API. ``requests`` are the bodies that came; ``results`` what they said about calls."""
+    """One API. ``requests`` are the bodies that came; ``results`` are their results of calls."""
 
     script: Script
     requests: list[Json] = field(default_factory=list)

@@ -38,7 +38,7 @@ def decided(rule: SearchRule, count: int) -> bool:
     ],
 )
 def test_the_rule(search: bool | int | str, context: int, count: int, applies: bool) -> None:
-    """F-TOOL-9: by number, or by tokens as a share of what the model reads at most."""
+    """F-TOOL-9: by number, or by tokens as a share of the model's context."""
     rule = SearchRule(search, context)
     assert decided(rule, count) is applies
     assert rule.is_possible is (search is not False)

@@ -147,7 +147,7 @@ NULLS = {
 
 @each_provider
 def test_nulls_for_optional_parameters(provider: str) -> None:
-    """F-TOOL-9: models send them for what they leave out, and many servers refuse them."""
+    """F-TOOL-9: models send them for omitted arguments, and many servers refuse them."""
     module, _ = PROVIDERS[provider]
     binding = module.tools([tool(NULLS)]).bindings["t"]
     renamed = {old: new for new, old in binding.properties.items()}

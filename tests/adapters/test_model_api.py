@@ -11,7 +11,7 @@ from mcpclient.adapters.providers import PROVIDERS
 from mcpclient.errors import UsageError
 from tests.adapters.outcomes import OUTCOMES, PROMPT
 
-# By the provider: how an error calls its API, and what it looks like that it has not said.
+# By the provider: how an error calls its API, and how a response without it looks.
 NO_RESPONSES: dict[str, tuple[str, list[Any]]] = {
     "anthropic": ("Anthropic's Messages API", [{"content": 5}, {"choices": []}]),
     "openai_chat": (
@@ -33,7 +33,7 @@ NO_RESPONSES: dict[str, tuple[str, list[Any]]] = {
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 def test_an_object_that_is_not_a_response(provider: str) -> None:
-    """F-TOOL-2: the error names the API, what is missing, and what was given."""
+    """F-TOOL-2: the error names the API, the missing part, and the value given."""
     name, others = NO_RESPONSES[provider]
     for response in (None, {}, "text", 5, *others):
         kind = type(response).__name__

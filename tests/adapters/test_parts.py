@@ -118,7 +118,7 @@ def test_a_text_file_in_a_blob_is_text(mime_type: str) -> None:
 
 
 def test_a_result_keeps_invisible_text_and_is_marked() -> None:
-    """F-SAFE-12: it may be what was asked for, and the model and the caller learn of it."""
+    """F-SAFE-12: it may have been asked for, and the model and the caller learn of it."""
     result = CallToolResult({"content": [{"type": "text", "text": "a\u200bb"}]})
     made = prepared(result, Limits(), MediaRules())
     told = "the result has 1 invisible character: U+200B ZERO WIDTH SPACE at 1"

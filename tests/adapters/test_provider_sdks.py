@@ -233,7 +233,7 @@ class Everything:
 
 @each_provider
 async def test_every_schema_and_every_outcome(provider: str) -> None:
-    """F-TOOL-1, F-TOOL-3: the service takes all of it, and gets what the tools said."""
+    """F-TOOL-1, F-TOOL-3: the service takes all of it, and gets the tools' results."""
     calls: Script = [[(f"outcome_{number}", {}) for number in range(len(OUTCOMES))], "done"]
     async with model(provider, calls) as (llm, api):
         assert await LOOPS[provider](llm, Everything(), "go") == "done"

@@ -58,7 +58,7 @@ class Two:
         return call_server(self.world, Authorization(server.url, options), server).status
 
     def begin(self, options: OAuthOptions) -> tuple[Authorization, Callback]:
-        """A login at the first server that is not finished, and what the user comes back with."""
+        """A login at the first server that is not finished, and the callback of its user."""
         begun = Authorization(self.servers[0].url, options)
         self.world.user = self.world.no_user
         with pytest.raises(AuthError):
@@ -141,7 +141,7 @@ def test_nobody_else_says_where_the_named_issuer_takes_secrets(listed: bool) -> 
 
 
 def test_a_stored_grant_of_other_endpoints_is_not_refreshed_with_the_secret() -> None:
-    """F-AUTH-2: endpoints= says where secrets go, for what was stored before as well."""
+    """F-AUTH-2: endpoints= says where secrets go, for records stored before as well."""
     two = Two()
     assert two.call(0, SECRETS["secret"]) == 200
     named = ClientCredentials(

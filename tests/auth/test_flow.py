@@ -283,7 +283,7 @@ def stored(scene: Scene, **options: Any) -> Any:
 
 
 def test_a_login_from_before_accounts_is_used_as_it_was() -> None:
-    """F-SAFE-7: a record that does not say what was asked for says what was requested."""
+    """F-SAFE-7: a record without ``asked_scopes`` counts by the scopes requested."""
     scene = logged_in(OAuth(scopes=["read"]))
     (key,) = [key for key in scene.world.store if key.startswith("grant ")]
     record = dict(scene.world.store[key])

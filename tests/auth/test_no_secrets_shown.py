@@ -1,4 +1,4 @@
-"""Whole flows with recognizable secrets: none of them may be seen in what a log could hold."""
+"""Whole flows with recognizable secrets: none of them may be seen in a log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SECRET = re.compile(r"SECRET")
 
 
 class Watched(World):
-    """A world that keeps what a log, a trace or a debugger would show of everything it meets."""
+    """A world that keeps the representations a log, a trace or a debugger would show."""
 
     def __init__(self) -> None:
         super().__init__()

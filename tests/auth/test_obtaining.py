@@ -126,6 +126,6 @@ def test_another_kind_of_token_is_refused() -> None:
 
 @pytest.mark.parametrize("value", [None, "", 7, b"jwt"])
 def test_a_function_must_return_a_string(value: object) -> None:
-    """F-AUTH-7: and the error does not show what it returned."""
+    """F-AUTH-7: and the error does not show the response."""
     with pytest.raises(UsageError, match="must return a string"):
         World().run(token_from(lambda: value))

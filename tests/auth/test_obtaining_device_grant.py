@@ -143,6 +143,6 @@ def test_an_address_is_guarded(field: str) -> None:
     ],
 )
 def test_an_answer_without_codes_is_an_error(fields: dict[str, object]) -> None:
-    """F-AUTH-8: types are checked, and what is shown on a terminal is harmless."""
+    """F-AUTH-8: types are checked, and text for the terminal is escaped."""
     with pytest.raises(AuthError, match="device authorization response"):
         run(scene(None, **fields))

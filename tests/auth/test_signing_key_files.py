@@ -44,7 +44,7 @@ def pem(der: bytes, label: str = "PRIVATE KEY") -> str:
     ],
 )
 def test_the_forms_openssl_writes(text: str | bytes) -> None:
-    """F-AUTH-6: PKCS#8 and SEC1, with what stands around them."""
+    """F-AUTH-6: PKCS#8 and SEC1, with the text around them."""
     assert read_private_pem(text) == PRIVATE
 
 

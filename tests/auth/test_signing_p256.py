@@ -71,7 +71,7 @@ def verify(public: tuple[int, int], digest: bytes, r: int, s: int) -> bool:
 @examples(15)
 @given(st.integers(1, ORDER - 1), st.binary(min_size=32, max_size=32))
 def test_signatures_verify(private: int, digest: bytes) -> None:
-    """F-AUTH-6: an independent verification accepts what is signed, and nothing else."""
+    """F-AUTH-6: an independent verification accepts the signed message only."""
     public = generator_multiple(private)
     r, s = sign_digest(private, digest)
     assert verify(public, digest, r, s)

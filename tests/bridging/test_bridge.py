@@ -171,7 +171,7 @@ async def test_a_large_result_keeps_its_bytes() -> None:
 
 
 async def test_tasks_of_one_era_pass_unchanged() -> None:
-    """F-BRIDGE-1: a call that becomes a task, what is asked of it, and what it tells."""
+    """F-BRIDGE-1: a call that becomes a task, its questions, and its progress."""
     server = McpServer("handshake")
     server.capabilities = {"tools": {}, "tasks": {"list": {}, "requests": {"tools": {"call": {}}}}}
     answers: dict[str, Any] = {

@@ -142,7 +142,7 @@ async def test_a_server_that_is_brought_back_waits_for_the_host_as_well() -> Non
 
 
 async def test_a_server_that_does_not_read_stops_the_host() -> None:
-    """F-BRIDGE-1: and what it has written is passed on when the server reads again."""
+    """F-BRIDGE-1: and its messages are passed on when the server reads again."""
     async with bridged(McpServer("handshake")) as (host, side):
         await host.initialize()
         side.congested = asyncio.Event()

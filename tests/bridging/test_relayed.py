@@ -62,7 +62,7 @@ async def test_a_request_that_only_reads_is_repeated_after_a_loss() -> None:
     ],
 )
 async def test_a_failure_is_told_once(result: str, message: dict[str, Any]) -> None:
-    """F-BRIDGE-1: errors pass as they are, and what is not a response becomes one."""
+    """F-BRIDGE-1: errors pass as they are, and output that is not a response becomes one."""
     async with bridged(McpServer("handshake")) as (host, side):
         await host.initialize()
         host.write({"id": 7, "method": "tools/call", "params": {"name": "never"}})

@@ -72,7 +72,7 @@ def ask(
     screen: Screen | None = None,
     revision: str = "2025-11-25",
 ) -> Answer:
-    """Return what a command answers."""
+    """Return the answer of a command."""
 
     async def run() -> Answer:
         async with Client(ServerInProcess(answers), protocol_version=revision) as client:

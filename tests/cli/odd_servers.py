@@ -1,4 +1,4 @@
-"""Servers that are not as they should be, for commands that say what is wrong with them."""
+"""Faulty servers, for commands that report faults."""
 
 from __future__ import annotations
 

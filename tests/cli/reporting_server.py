@@ -1,4 +1,4 @@
-"""The demo server, which also says on stderr what it receives."""
+"""The demo server, which also writes each message it receives to stderr."""
 
 from __future__ import annotations
 

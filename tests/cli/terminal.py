@@ -1,4 +1,4 @@
-"""Commands and shells in a real pseudo-terminal: keys go in, and what is shown is waited for."""
+"""Commands and shells in a real pseudo-terminal: keys go in, and the output is waited for."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Session:
         self._seen = 0
 
     def wait_for(self, text: str) -> str:
-        """Wait until this is shown after what was waited for before; return what came till then."""
+        """Wait until this is shown after the last match; return the output in between."""
         limit = time.monotonic() + _LONGEST
         while text not in self.shown[self._seen :]:
             assert time.monotonic() < limit, self.shown
@@ -96,7 +96,7 @@ def in_terminal(
 ) -> Iterator[Session]:
     """Run a command in a terminal of its own, with the ``options`` of `Popen`.
 
-    ``is_plain``: leave escape sequences and carriage returns out of what is shown.
+    ``is_plain``: leave escape sequences and carriage returns out of the output.
     """
     master, slave = pty.openpty()
     _resize(slave, columns)

@@ -75,7 +75,7 @@ def write_registry_file(of: dict[str, Any]) -> None:
 
 
 def shown_by(capsys: Capture, *words: str) -> dict[str, Any]:
-    """Return what a bundled server says of how it was started."""
+    """Return the report of a bundled server about its start."""
     found = json.loads(run(capsys, "call", *words, "show", "--json")[0])
     shown: dict[str, Any] = json.loads(found["content"][0]["text"])
     return shown
@@ -188,7 +188,7 @@ def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> 
     assert file.stat().st_mode & 0o077 == 0
 
 
-# What the files of applications have, and what is written here for it.
+# Entries in the files of applications, and the entries written here for them.
 OTHERS: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "cursor": (
         "~/.cursor/mcp.json",

@@ -128,7 +128,7 @@ ANSWERING = "import sys; print('Paris, for', len(sys.stdin.read().splitlines()),
 
 @pytest.mark.parametrize("choice", ["ask", "decline"])
 def test_a_program_answers_in_place_of_a_model(choice: str, capsys: Capture) -> None:
-    """F-SHOW-9: what it is asked and what it says is shown; no terminal is needed."""
+    """F-SHOW-9: its question and its answer are shown; no terminal is needed."""
     model = shlex.join([sys.executable, "-c", ANSWERING])
     assert main(["call", "--elicit", choice, "--model", model, SERVER, "sample"]) == 0
     out, errors = capsys.readouterr()

@@ -54,7 +54,7 @@ def protected_server(**options: Any) -> Iterator[tuple[str, Protected]]:
 
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """A user sits there, and pastes where the shown address leads. Returns what was shown."""
+    """A user sits there, and pastes where the shown address leads. Returns the output."""
     shown: list[str] = []
 
     async def read_line(self: Terminal) -> str:

@@ -35,7 +35,7 @@ def bridge(*words: str, prelude: str = "pass") -> list[str]:
 
 
 def talk(command: list[str], *messages: Any, **options: Any) -> tuple[list[Any], str]:
-    """Write messages to a bridge and end its input; return what it wrote to stdout and stderr."""
+    """Write messages to a bridge and end its input; return its stdout and stderr."""
     given = "".join(f"{json.dumps(message)}\n" for message in messages)
     done = subprocess.run(
         command, input=given, capture_output=True, text=True, timeout=60, check=False, **options
@@ -49,7 +49,7 @@ def hosting(
 ) -> Iterator[tuple[subprocess.Popen[str], Callable[[Any], Any]]]:
     """A host of a bridge: the process, and a function that asks and returns the answer.
 
-    ``errors`` gets what the bridge has written to stderr when its input has ended.
+    ``errors`` gets the bridge's stderr when its input has ended.
     """
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:

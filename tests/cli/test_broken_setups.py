@@ -1,6 +1,6 @@
 """Every command explains a broken set-up: the exit code, the cause, and a cure.
 
-Each row is a set-up that a user might have, the command that meets it, and parts of what it says.
+Each row is a set-up that a user might have, the command that meets it, and parts of its output.
 An empty cure: the cause says what to do.
 """
 
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 def check(row: Row, capsys: Capture) -> None:
-    """Run a command, and compare what it says."""
+    """Run a command, and compare its output."""
     head, *arguments = row.command.split()
     before, *behind = row.words
     words = [*arguments, *row.words] if before.startswith("-") else [before, *arguments, *behind]

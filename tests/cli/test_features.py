@@ -16,7 +16,7 @@ from tests.cli.in_process import Terminal, ask
 
 
 def test_it_says_who_and_what() -> None:
-    """F-SHOW-2: the raw form is what the server declared."""
+    """F-SHOW-2: the raw form is the server's own declaration."""
     answer = ask("info")
     assert answer.text.splitlines() == [
         "server        Demo server (demo-server 1.0.0)",

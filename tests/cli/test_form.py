@@ -1,4 +1,4 @@
-"""A field of a form as a question, and what is typed as its value."""
+"""A field of a form as a question, and typed text as its value."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def work(words: list[str], screen: Screen) -> Any:
 
 
 def serve(words: list[str], until: Any, errors: StringIO | None = None) -> str:
-    """Run the command until ``until`` holds for its inspector; return what it printed."""
+    """Run the command until ``until`` holds for its inspector; return its output."""
     out = StringIO()
     made: list[Any] = []
     opened = Inspector.open

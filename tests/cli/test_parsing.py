@@ -1,4 +1,4 @@
-"""The words of a command line: which server is meant, and what was meant."""
+"""The words of a command line: which server they name, and suggestions for mistyped ones."""
 
 from __future__ import annotations
 

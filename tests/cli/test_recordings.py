@@ -106,7 +106,7 @@ def test_the_command_gives_what_it_gave(words: list[str], recorded: str, capsys:
 
 
 def test_a_call_that_was_not_recorded_exits_with_2(recorded: str, capsys: Capture) -> None:
-    """F-SHOW-2, F-SHOW-8: it says what is there, and what to do."""
+    """F-SHOW-2, F-SHOW-8: the error lists the recordings, and has a hint."""
     assert main(["replay", recorded, "call", "echo", "message=ho"]) == 2
     errors = capsys.readouterr().err
     assert errors.startswith('error: tools/call {"name": "echo", "arguments": {"message": "ho"}}')

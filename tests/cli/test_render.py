@@ -132,7 +132,7 @@ def test_json_that_is_too_deep_is_one_error() -> None:
         pretty_json(deep)
 
 
-# Names with what they mean
+# Names with their meanings
 
 
 def test_names_with_what_they_mean_are_filled_and_never_cut() -> None:

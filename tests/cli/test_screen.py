@@ -162,7 +162,7 @@ def test_colour_on_a_terminal_that_wants_it(
 
 
 def drawn(seconds: float, *reports: dict[str, Any], columns: int | None = 80) -> list[str]:
-    """Return what a call of so many seconds draws, a string per turn, after these reports."""
+    """Return the status lines of a call of so many seconds, one per turn, after these reports."""
     stream = Terminal()
 
     async def call() -> None:

@@ -390,7 +390,7 @@ class Keys(io.StringIO):
 
 
 def shown(line: str) -> str:
-    """Return what a line shows on a terminal."""
+    """Return a line as a terminal shows it."""
     words, _, typed = line.partition(" < ")
     *environ, words = re.split(r"(?<==/run) ", words)
     screen = Shared()

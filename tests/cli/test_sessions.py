@@ -123,7 +123,7 @@ def test_a_secret_of_open_is_no_argument_of_the_session(commands: Commands) -> N
     assert b"MCPCLIENT_SESSION=" not in environ
 
 
-# The first two change nothing of what the server keeps.
+# The first two do not change the server's state.
 SAME = [
     "call add amount=0",
     "call add amount=0 --json",

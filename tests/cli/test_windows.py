@@ -15,7 +15,7 @@ pytestmark = pytest.mark.needs_windows
 
 CREATE_NO_WINDOW = 0x08000000
 SERVER = ["--", sys.executable, str(TOP / "mcpclient" / "testing" / "demo_server.py")]
-# It writes to stderr what it is asked.
+# It writes each request to stderr.
 REPORTING = ["--", sys.executable, str(TOP / "tests" / "cli" / "reporting_server.py")]
 
 # Ctrl-C reaches whatever shares a console; the program that presses it must not hear it itself.

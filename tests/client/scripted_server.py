@@ -23,7 +23,7 @@ class ScriptedServer(OpenedServer):
 
     It may raise `PeerError`, and when it returns None there is no answer; `reply` gives one later.
     ``version`` is the one it speaks. ``received`` holds the messages of all connections, and
-    ``headers`` what the caller wanted sent along with each method.
+    ``headers`` are the caller's additional headers of each method.
     """
 
     name = "scripted"

@@ -47,7 +47,7 @@ class StatelessServer(ScriptedServer):
 
 
 def noting(asked: list[Any]) -> Callable[[object], dict[str, Any]]:
-    """A handler that says Ada, and notes what it was asked."""
+    """A handler that says Ada, and notes the questions."""
 
     def elicit(request: object) -> dict[str, Any]:
         asked.append(request)

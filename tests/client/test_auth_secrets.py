@@ -127,7 +127,7 @@ async def test_a_whole_life_with_a_server(
         await use(connect(url, auth, everything, transport=kind), everything)
     assert protected.counts["refresh_token"] >= 2
     everything.hold_no_secret(protected)
-    # The login itself is in the trace, and what it says about its steps.
+    # The login itself is in the trace, and its steps.
     shown = everything.text.getvalue()
     for step in ("/.well-known/oauth-", "/register", "grant_type=authorization_code", "/token"):
         assert step in shown

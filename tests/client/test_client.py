@@ -175,7 +175,7 @@ def test_a_client_whose_loop_is_closed_is_not_connected() -> None:
 
 @pytest.mark.parametrize("state", ["closed", "standing", "running"])
 def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
-    """F-LIFE-5: the guard of the test suite looks for what is left."""
+    """F-LIFE-5: the guard of the test suite looks for leftovers."""
     loop = asyncio.new_event_loop()
     client: Client | None = loop.run_until_complete(spawn().connect())
     assert client is not None

@@ -32,7 +32,7 @@ def command_of(target: Any, **fields: Any) -> list[str]:
 
 
 def test_headers_of_a_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-HTTP-1, F-MANY-7: what the caller gives goes before what the file says."""
+    """F-HTTP-1, F-MANY-7: arguments of the caller take precedence over the file."""
     given: list[Any] = []
     monkeypatch.setattr(
         "mcpclient.client.connection.url_routes.StreamableHttpTransport",

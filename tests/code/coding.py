@@ -21,7 +21,7 @@ PREFIX = "Tool error: "
 
 
 async def run_python(box: mcpclient.Toolbox, code: str, **options: Any) -> str:
-    """Run code as a model does, and return what the model gets."""
+    """Run code as a model does, and return its result."""
     arguments = json.dumps({"code": code})
     (message,) = await box.run(response(call("run_python", arguments)), **options)
     output: str = message["output"]

@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_or_is_too_large(
 
 
 def test_a_file_is_read_once() -> None:
-    """F-SAFE-2: what was judged is what is used."""
+    """F-SAFE-2: the file that was judged is used."""
     files = NamedFiles()
     path = Path(os.devnull)
     for _ in range(2):

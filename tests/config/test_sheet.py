@@ -189,7 +189,7 @@ def test_values_that_may_run_or_be_dialled_are_shown_whatever_their_names() -> N
 
 
 def test_lines_are_escaped() -> None:
-    """F-SAFE-2: a file cannot draw over what the user reads."""
+    """F-SAFE-2: a file cannot draw over the sheet that the user reads."""
     lines = sheet({"command": "x", "args": ["\x1b[2K\nurl: https://good"]}).lines()
     assert len(lines) == 1
     assert "\x1b" not in lines[0] and "\n" not in lines[0]

@@ -220,7 +220,7 @@ class TransportContract:
             await asyncio.wait_for(transport.close(), CLOSE_BOUND)
 
     async def test_abort_frees_everything_at_once(self) -> None:
-        """F-LIFE-5: the guard of the test suite looks for what is left."""
+        """F-LIFE-5: the guard of the test suite looks for leftovers."""
         async with self.opened() as (transport, _):
             await post(transport, call(1, "never"))
             transport.abort()

@@ -1,4 +1,4 @@
-"""F-MANY-9: one spelling for each URL, so that what is judged is what is connected to."""
+"""F-MANY-9: one spelling for each URL, the same for the policy and for the connection."""
 
 from __future__ import annotations
 

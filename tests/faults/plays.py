@@ -30,7 +30,7 @@ _PATIENCE = 300.0
 
 @dataclass
 class Outcome:
-    """The outcome. ``error``: what the call raised, or what was reported where there is none.
+    """The outcome. ``error``: the exception of the call, or the error reported where there is none.
 
     ``seconds``: how long it took, in virtual time. ``connected``: whether the connection lived on.
     """
@@ -63,7 +63,7 @@ async def play(peer: Peer, step: str, era: str) -> Outcome:
 
 
 class _Stage:
-    """A client, and what is noted of it."""
+    """A client, and the observations of it."""
 
     def __init__(self, peer: Peer, step: str, era: str) -> None:
         self.peer = peer
@@ -87,7 +87,7 @@ class _Stage:
         return {"size": "M"}
 
     async def watch(self, work: Awaitable[Any]) -> None:
-        """Do what the fault strikes, and note what comes of it."""
+        """Run the step that the fault strikes, and note its outcome."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         try:

@@ -84,7 +84,7 @@ def squeezed() -> bytes:
     return zlib.compress(b" " * 50_000_000, 9)
 
 
-# What is answered to a call, and what the caller gets. Drops, resets, stalls, cuts and garbage are
+# The response to a call, and its outcome. Drops, resets, stalls, cuts and garbage are
 # in the matrix.
 FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
     "400 html": (answer_with(400, {"Content-Type": "text/html"}, HTML), HttpError),

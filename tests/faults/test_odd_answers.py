@@ -1,4 +1,4 @@
-"""Answers and requests that are messages, and yet not what the protocol means."""
+"""Answers and requests that are valid JSON-RPC but against the protocol."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ BODIES: dict[str, Callable[[int], Any]] = {
 async def test_a_response_without_the_answer_fails_at_once(
     body: Callable[[int], Any], events: bool
 ) -> None:
-    """F-HTTP-3: "No response received", or what is wrong with it, but no wait for a timeout."""
+    """F-HTTP-3: "No response received", or the fault in it, but no wait for a timeout."""
     endpoint = StreamableEndpoint(McpServer())
 
     async def post(request: Request, response: Answer) -> None:

@@ -164,7 +164,7 @@ WRONG: dict[str, Frames] = {
 
 @pytest.mark.parametrize("frames", list(WRONG.values()), ids=list(WRONG))
 async def test_what_breaks_the_protocol_ends_the_connection(frames: Frames) -> None:
-    """F-WIRE-6: every call fails with what was wrong; the next connection is a good one."""
+    """F-WIRE-6: every call fails with the fault; the next connection is a good one."""
     async with connected(frames) as client:
         beside = asyncio.ensure_future(client.call_tool("never"))
         for call in (client.call_tool("odd"), beside):

@@ -60,7 +60,7 @@ def counter() -> Iterator[WorkCounter]:
 
 @pytest.mark.parametrize("unit", ['{"a":', "[", "// x\n", '"a",', "/* */", "\\", " "])
 def test_the_cost_is_in_proportion(unit: str, counter: WorkCounter) -> None:
-    """Also of what is refused."""
+    """Also of refused input."""
 
     def task(counter: WorkCounter, size: int) -> Callable[[], object]:
         jsonc = counter.module("formats.jsonc")

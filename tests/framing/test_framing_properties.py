@@ -29,7 +29,7 @@ fields = st.lists(st.tuples(tokens, field_values), max_size=5)
 
 
 class Answer(NamedTuple):
-    """One answer: as it is written, and what it means."""
+    """One answer: as it is written, and its meaning."""
 
     wire: bytes
     status: int
@@ -102,7 +102,7 @@ targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.ls
 def test_compressed_messages(
     payloads: list[bytes], forgets: bool, bits: int, places: list[int]
 ) -> None:
-    """F-WIRE-6: what our side compresses is what the other side of the same agreement inflates."""
+    """F-WIRE-6: the other side of the same agreement inflates the data that our side compresses."""
     deflater = MessageCodec(
         DeflateParameters(client_no_context_takeover=forgets, client_max_window_bits=bits)
     )

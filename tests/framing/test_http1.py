@@ -148,7 +148,7 @@ FAULTY: dict[str, tuple[bytes, Outcome]] = {
 
 
 def agrees(found: Outcome, expected: Outcome) -> bool:
-    """Compare what the case names; a reason is found if it contains the expected words."""
+    """Compare the fields of the case; a reason is found if it contains the expected words."""
     return (
         found.status == expected.status
         and found.body == expected.body

@@ -9,7 +9,7 @@ from tests.support.tables import each_row
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "run rm")
 
-# Each with what is left of it.
+# Each with its visible rest.
 HIDDEN = {
     "tag characters": (f"a{TAGS}b", "ab"),
     "a bidi override": ("a\u202eb\u202c", "ab"),

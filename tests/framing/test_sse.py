@@ -143,7 +143,7 @@ def test_what_follows_does_not_change_what_was(name: str) -> None:
 
 
 def by_the_book(stream: bytes) -> tuple[list[ServerSentEvent], str, int | None]:
-    """Do what the WHATWG text says, step by step, with the whole stream at hand."""
+    """Follow the WHATWG algorithm step by step, with the whole stream at hand."""
     text = stream.decode("utf-8", "replace")
     lines = re.split("\r\n|\n|\r", text[1:] if text.startswith("\ufeff") else text)[:-1]
     data = event = last_id = last_event_id = ""

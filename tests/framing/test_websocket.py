@@ -55,7 +55,7 @@ def unmask(data: bytes) -> list[tuple[int, bytes]]:
 
 
 def unmasked(events: Iterable[Event]) -> list[Event | tuple[int, bytes]]:
-    """The events, with what is to be written unmasked."""
+    """The events, with the frames to be written unmasked."""
     shown: list[Event | tuple[int, bytes]] = []
     for event in events:
         if isinstance(event, Write):

@@ -240,7 +240,7 @@ def functions(module: str, name: str, kind: str = "") -> list[Function]:
 
 
 def named(node: ast.AST) -> str:
-    """Return the last part of the name of what a node names, or calls."""
+    """Return the last part of the name that a node has, or calls."""
     node = node.func if isinstance(node, ast.Call) else node
     return getattr(node, "attr", "") or getattr(node, "id", "")
 

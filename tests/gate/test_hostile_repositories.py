@@ -92,7 +92,7 @@ HIDDEN: dict[str, dict[str, Any]] = {
 def test_what_was_added_to_an_approved_entry_is_shown_and_asked_for(
     kind: str, repository: Repository
 ) -> None:
-    """F-SAFE-2: nothing that changes what runs, or what it learns, is beside what is agreed to."""
+    """F-SAFE-2: whatever changes the program, or its data, is part of the agreement."""
     more = HIDDEN[kind]
     is_remote = not {"env", "cwd"} & more.keys()
     entry = {"url": "https://x.example/mcp"} if is_remote else repository.entry()
@@ -286,7 +286,7 @@ async def _edited(manager: Manager, edit: Callable[[], None]) -> Any:
 
 
 def test_an_entry_that_was_edited_while_it_ran(repository: Repository) -> None:
-    """F-SAFE-1: a named file is the caller's word for what it said when it was named."""
+    """F-SAFE-1: a named file is agreed to with its content at the time it was named."""
     repository.write(s=repository.entry())
     for source in (str(repository.file), load_config(repository.file)):
         repository.write(s=repository.entry())

@@ -547,7 +547,7 @@ async def test_a_host_that_does_not_read_stops_the_servers() -> None:
 
 
 async def test_a_server_is_opened_anew_before_it_is_told_less_than_the_truth() -> None:
-    """F-BRIDGE-2: a stateless host says what it is able to do in each request."""
+    """F-BRIDGE-2: a stateless host declares its capabilities in each request."""
     side = ServerSide(Upstream())
     async with gateway({"a": side}) as host:
         await host.request("server/discover", modern())

@@ -17,7 +17,7 @@ def _record(time: float, direction: str, message: object) -> str:
 
 
 def recording(path: Path, *exchanges: tuple[str, object, object]) -> Recording:
-    """Write requests, each with its params and result, to a file, and return what it records."""
+    """Write requests, each with its params and result, to a file, and return its transcript."""
     lines = ['{"transcript": 1, "transport": "stdio", "target": "npx x"}']
     for number, (method, params, result) in enumerate(exchanges):
         request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}

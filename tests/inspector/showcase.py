@@ -193,7 +193,7 @@ _ANSWERS: Json = {
     },
 }
 
-# What tools return, and what they ask the client.
+# Results of tools, and their requests to the client.
 _RESULTS: Json = {
     "picture": {
         "content": [

@@ -139,7 +139,7 @@ class Stub:
 
 
 async def test_what_the_page_asks_for_is_what_the_server_says_now() -> None:
-    """F-SHOW-10: not what it said before."""
+    """F-SHOW-10: not its earlier answer."""
     async with play() as scene:
         stub: Any = Stub()
         scene.client = stub

@@ -145,7 +145,7 @@ async def test_the_address_names_server_tool_and_record(chromium: Chromium) -> N
 
 
 async def test_an_answer_that_does_not_fit_stays_open(chromium: Chromium) -> None:
-    """F-SHOW-14: and what was typed for it survives a reload."""
+    """F-SHOW-14: and the text typed into it survives a reload."""
     async with chromium.visit(Scene()) as (page, _):
         await choose(page, "ask_user")
         await page.locator("#call").click()

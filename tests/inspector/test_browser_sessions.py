@@ -52,7 +52,7 @@ async def test_servers_stand_in_the_order_of_their_file(chromium: Chromium) -> N
 
 
 async def test_calls_are_those_of_people_and_programs(chromium: Chromium) -> None:
-    """F-SHOW-14: completion is none, and what an attached program calls is."""
+    """F-SHOW-14: completion is none, and calls of an attached program are."""
     client = Client(Showcase().transport, protocol_version="2025-11-25")
     async with client, inspect(client) as inspector, chromium.page(inspector.url) as page:
         await client.call_tool("echo", {"message": "from the program"})
@@ -118,7 +118,7 @@ async def test_http_requests_have_status_and_time_and_the_configuration_is_copie
 
 
 async def test_a_tree_is_copied_as_json(chromium: Chromium) -> None:
-    """F-SHOW-14: the node that is active, and what a selection spans."""
+    """F-SHOW-14: the active node, and the rows in a selection."""
     async with chromium.visit(Scene()) as (page, _):
         await page.context.grant_permissions(["clipboard-read", "clipboard-write"])
         await choose(page, "picture")

@@ -302,7 +302,7 @@ def test_the_policy_allows_this_page_and_nothing_else() -> None:
 
 @pytest.mark.parametrize("form", ["folder", "archive"])
 def test_it_travels_under_another_name_and_in_an_archive(form: str, tmp_path: Path) -> None:
-    """F-PACK-2: package data, found through the loader; it knows what the package is called."""
+    """F-PACK-2: package data, found through the loader, by the name of the package."""
     ignore = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, tmp_path / "vendored", ignore=ignore, copy_function=shutil.copyfile)
     place = tmp_path

@@ -39,7 +39,7 @@ def copied(
     node = shutil.which("node")
     if node is None:
         pytest.skip("no node on PATH")
-    # Outside of a browser there is no document that says what the package is called.
+    # Outside of a browser there is no document with the name of the package.
     document = f'const document = {{ documentElement: {{ dataset: {{ package: "{package}" }} }} }};'
     call = f"{form}({json.dumps(state)}, {json.dumps(method)}, {json.dumps(params)})"
     source = f"{document}\n{bundle('snippets', 'js')}\nprocess.stdout.write({call});"
@@ -111,7 +111,7 @@ def test_what_is_copied_names_the_package_as_it_is_called_here(form: str, start:
     ("method", "key"), [(TOOL, "name"), ("prompts/get", "name"), ("resources/read", "uri")]
 )
 def test_a_name_that_would_be_an_option_is_not_copied(method: str, key: str, name: str) -> None:
-    """F-SAFE-6: ``--model=sh`` made a pasted line run what the server says."""
+    """F-SAFE-6: ``--model=sh`` made a pasted line run a command of the server."""
     text = copied("asCommandLine", URL, method, {key: name})
     assert text == "# no command line can say this name; copy it as Python\n"
 

@@ -18,7 +18,7 @@ seconds = st.integers(0, 15).map(float)
 
 
 class Call:
-    """One request as its caller sees it, and what a model of the rules says about it."""
+    """One request as its caller sees it, and as a model of the rules predicts it."""
 
     def __init__(self, idle: float | None, total: float | None) -> None:
         self.outcomes: list[Message | BaseException] = []
@@ -44,7 +44,7 @@ class Call:
 
 
 class Connection(RuleBasedStateMachine):
-    """The correlator beside a model that counts down what is left of every limit."""
+    """The correlator beside a model that counts down every limit."""
 
     requests = Bundle("requests")
 

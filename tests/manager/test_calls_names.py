@@ -36,7 +36,7 @@ def test_resources_that_several_or_none_have() -> None:
     ],
 )
 def test_no_server_takes_what_may_be_anothers(uri: str, listed: Any, servers: list[str]) -> None:
-    """F-SAFE-4: neither by what it lists nor by what it is called."""
+    """F-SAFE-4: neither by its list nor by its name."""
     with pytest.raises(UsageError, match=r"may be of .*say server="):
         find_resource_server(uri, listed, servers)
 

@@ -30,7 +30,7 @@ URL = "https://github.example.com/mcp"
     ],
 )
 def test_forms(given: Any, targets: Any) -> None:
-    """F-MANY-1: a mapping, a list, a loaded configuration, or what stands in a file."""
+    """F-MANY-1: a mapping, a list, a loaded configuration, or the content of a file."""
     servers = configured_servers(given, Gate())
     assert {name: server.target for name, server in servers.items()} == targets
     assert all(name == server.name for name, server in servers.items())

@@ -39,7 +39,7 @@ def test_a_server_may_have_a_way_of_its_own() -> None:
 
 
 def test_characters_that_do_not_fit_become_underscores() -> None:
-    """F-MANY-11: and the original name is what the server is called with."""
+    """F-MANY-11: and calls reach the server with the original name."""
     names = ToolNames("server__tool", 64)
     names.assign("my.jira cloud", ["get/issue", "größe"])
     assert names.names_of("my.jira cloud") == {

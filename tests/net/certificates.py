@@ -1,4 +1,4 @@
-"""Certificates made when a test runs: an authority, what it issues, and what is wrong with some."""
+"""Certificates made when a test runs: an authority, and sound and faulty ones that it issues."""
 
 from __future__ import annotations
 

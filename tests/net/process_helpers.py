@@ -51,7 +51,7 @@ class Recorder:
         return self.data.decode().splitlines()
 
     async def end(self) -> ProcessExited:
-        """Return what was reported when the process ended."""
+        """Return the report of the end of the process."""
         await self._until(lambda: bool(self.ends))
         return self.ends[0]
 

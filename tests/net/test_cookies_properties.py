@@ -1,4 +1,4 @@
-"""Cookies of any server: what is sent back is what was set, there and nowhere else."""
+"""Cookies of any server are sent back as they were set, there and nowhere else."""
 
 from __future__ import annotations
 

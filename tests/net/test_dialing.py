@@ -163,7 +163,7 @@ def blocking_server(tls: ssl.SSLContext, connections: int) -> Iterator[int]:
                 with suppress(ssl.SSLError):
                     connection.do_handshake()
                     connection.sendall(GREETING)
-                # Closing with data unread would be a reset, which overtakes what was sent.
+                # Closing with data unread would be a reset, which overtakes the data sent.
                 while socket.socket.recv(connection, 1024):
                     pass
 

@@ -1,4 +1,4 @@
-"""Hosts with one address and with several, and what is left when it is all given up.
+"""Hosts with one address and with several, and the clean-up when dialing is given up.
 
 F-HTTP-12: a server is reached at whichever of its addresses answers first, and nothing is left of
 the other attempts.
@@ -63,7 +63,7 @@ def port_of(server: socket.socket) -> int:
 async def test_cancelling_leaves_no_socket(
     count: int, turns: int, servers: list[socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """F-API-8: at whichever turn; the guard of the test suite looks for what is left."""
+    """F-API-8: at whichever turn; the guard of the test suite looks for leftovers."""
     monkeypatch.setattr(dialing, "_NEXT_ADDRESS_AFTER", 0)
     Host(monkeypatch, *map(port_of, servers[:count]))
     connecting = asyncio.ensure_future(connect_socket("host", 0))

@@ -37,7 +37,7 @@ def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def reason_of(path: str | Path, *, limit: int = 10, private: bool = False) -> str:
-    with pytest.raises(OSError) as caught:  # noqa: PT011 - its text is what is returned
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its text is returned
         read_file(path, limit=limit, private=private)
     return str(caught.value)
 

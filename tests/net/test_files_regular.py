@@ -1,4 +1,4 @@
-"""Regular files are opened at once; everything else is refused, and stays what it is."""
+"""Regular files are opened at once; everything else is refused, and not changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX"
 
 
 def reason_of(path: str | Path, flags: int = os.O_RDONLY, **options: Any) -> str:
-    with pytest.raises(OSError) as caught:  # noqa: PT011 - its text is what is returned
+    with pytest.raises(OSError) as caught:  # noqa: PT011 - its text is returned
         os.close(open_regular(path, flags, **options))
     return caught.value.strerror or ""
 

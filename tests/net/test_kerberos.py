@@ -286,7 +286,7 @@ def through(proxy: Proxy, scheme: str = "http", **options: Any) -> None:
 
 
 class Wire(asyncio.Transport):
-    """Keeps what is written."""
+    """Keeps written data."""
 
     def __init__(self) -> None:
         super().__init__()

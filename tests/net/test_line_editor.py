@@ -19,7 +19,7 @@ pytestmark = pytest.mark.needs_posix
 
 
 class FakeReadline:
-    """Takes what the editor sets up, and asks for candidates as readline does."""
+    """Accepts the editor's settings, and asks for candidates as readline does."""
 
     def __init__(self, kind: str = "GNU readline") -> None:
         self.__doc__ = kind

@@ -1,4 +1,4 @@
-"""Paths where the current folder may be gone, and where this library keeps what is one user's."""
+"""Paths where the current folder may be gone, and the folders for the files of one user."""
 
 from __future__ import annotations
 

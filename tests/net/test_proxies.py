@@ -73,7 +73,7 @@ NOT_COVERED = [
 
 @each_row(("exceptions", "url"), COVERED)
 def test_no_proxy_names_what_is_reached_directly(exceptions: str, url: str) -> None:
-    """F-HTTP-12: names with what is below them, addresses, networks, ports and a star."""
+    """F-HTTP-12: names and their subdomains, addresses, networks, ports and a star."""
     assert chosen(url, {"HTTP_PROXY": PROXY, "NO_PROXY": exceptions}) is None
 
 

@@ -65,7 +65,7 @@ def test_http_and_https_through_a_real_proxy(tmp_path: Path) -> None:
             monkeypatch.setenv("SSL_CERT_FILE", authority.file)
             await session(http)
             await session(https)
-        # It marks the first request it forwards on a connection, and cannot see what it tunnels.
+        # It marks the first request it forwards on a connection, and cannot see tunnelled ones.
         assert "Via: " in forwarded.heads[0]
         assert not any("Via: " in head for head in tunnelled.heads)
 
@@ -74,7 +74,7 @@ def test_http_and_https_through_a_real_proxy(tmp_path: Path) -> None:
 
 
 def test_a_real_proxy_with_credentials(tmp_path: Path) -> None:
-    """F-HTTP-12: they open it; without them, the error says what it wants."""
+    """F-HTTP-12: they open it; without them, the error names the scheme it wants."""
     authority = Authority(tmp_path)
 
     async def scenario(proxy: str) -> None:

@@ -101,7 +101,7 @@ def rights_of(path: Path) -> str:
 
 @pytest.mark.needs_windows
 def test_private_files_of_windows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-AUTH-9, F-AUTH-12: credentials, traces and what was agreed to; other files as they were."""
+    """F-AUTH-9, F-AUTH-12: credentials, traces and agreements; other files keep their rights."""
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path / "state"))
     public = tmp_path / "public"
     change_file(public, lambda content: b"x", limit=10)

@@ -437,7 +437,7 @@ def test_handshake_servers(server: str) -> None:
 
 @each_row("server", FAILURES)
 def test_servers_that_cannot_be_used(server: str) -> None:
-    """F-LIFE-3: the server's own last word is what the caller gets."""
+    """F-LIFE-3: the caller gets the server's own last error."""
     last = FAILURES[server][-1][1]
     last = last.error if isinstance(last, LateAnswer) else last
     assert isinstance(last, McpError)

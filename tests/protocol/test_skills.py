@@ -1,4 +1,4 @@
-"""Skills: entries, and whether what is read agrees with them: F-API-16."""
+"""Skills: entries, and whether their content agrees with them: F-API-16."""
 
 from __future__ import annotations
 

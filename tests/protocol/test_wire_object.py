@@ -1,4 +1,4 @@
-"""Wire objects that keep what they were made of: F-WIRE-8."""
+"""Wire objects that keep the JSON they were made of: F-WIRE-8."""
 
 from __future__ import annotations
 

@@ -445,7 +445,7 @@ def test_basic_credentials_in_running_text(scheme: str, credentials: str) -> Non
     ],
 )
 def test_whole_values_under_secret_names(message: Any) -> None:
-    """F-AUTH-12: subtrees, pairs, options, and what a user answered."""
+    """F-AUTH-12: subtrees, pairs, options, and a user's answers."""
     assert "s3cret" not in json.dumps(Redactor().message(message))
 
 
@@ -487,7 +487,7 @@ def test_the_values_of_variables() -> None:
     shown = redactor.text("eu-central-1, 4711, 147112, fast, hunt")
     assert shown == "redacted-1, redacted-2, 147112, fast, redacted-3"
     odd: Any = {"SHORT": "7 chars", "LONG": "8 charac", "NUMBER": 123456789}
-    redactor.learn(odd)  # what is not a string is refused where it is used
+    redactor.learn(odd)  # a value that is not a string is refused where it is used
     assert redactor.text("7 chars, 8 charac") == "7 chars, redacted-4"
 
 

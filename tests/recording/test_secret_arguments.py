@@ -90,7 +90,7 @@ def test_a_redactor_learns_from_a_list_of_tools() -> None:
 
 
 async def serve(end: ServerEnd) -> None:
-    """Offer the tool, and fail each call, repeating what it was given."""
+    """Offer the tool, and fail each call, repeating its arguments."""
     async for message in end:
         if message.get("method") == "initialize":
             result: dict[str, Any] = {

@@ -9,7 +9,7 @@ from mcpclient.net.recorder import Recorder
 
 
 class Written:
-    """A recorder, and what it has written."""
+    """A recorder, and its lines."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

@@ -74,7 +74,7 @@ def folder(tmp_path: Path) -> Folder:
 
 
 def said(servers: object, **options: Any) -> str:
-    """Return what the server says of the key."""
+    """Return the server's text about the key."""
 
     async def ask() -> str:
         async with mcpclient.connect_all(servers, reconnect=None, **options) as manager:  # type: ignore[arg-type]
@@ -132,7 +132,7 @@ def test_what_cannot_be_carried_out_is_refused(
 
 @pytest.mark.needs_landlock
 def test_a_file_puts_its_server_into_a_sandbox(folder: Folder) -> None:
-    """F-BOX-1: variables in paths get their values, and the sheet shows what is granted."""
+    """F-BOX-1: variables in paths get their values, and the sheet shows the rights."""
     assert said(folder.write()) == "secret"
     assert said(folder.write(sandbox=True)) == "PermissionError"
     assert said({"s": folder.entry(sandboxEnabled=True)}) == "PermissionError"
@@ -226,7 +226,7 @@ def test_the_command_line_confines_a_server(
 def test_the_sandbox_of_a_server_is_shown(
     folder: Folder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """F-BOX-1: by `servers`, and by `doctor`, which names what a command is likely to need."""
+    """F-BOX-1: by `servers`, and by `doctor`, which names the rights a command probably needs."""
     config = folder.write(sandbox={"memory": "1G"})
     assert main(["servers", "--config", config]) == 0
     assert "1 tool of s 1, in a sandbox" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Confined servers: what a hostile one can do, what an honest one can, and what is left of them."""
+"""Confined servers: the powers of a hostile one and of an honest one, and their leftovers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LIMITS: Mapping[str, dict[str, Any]] = {
 
 @pytest.fixture
 def outside(tmp_path: Path) -> Iterator[Path]:
-    """A folder that no sandbox grants, with what the hostile program wants to reach."""
+    """A folder that no sandbox grants, with the targets of the hostile program."""
     folder = tmp_path / "outside"
     folder.mkdir()
     (folder / "key").write_text("secret")

@@ -1,4 +1,4 @@
-"""Sandboxes: what may be written, what they grant, and what a command needs to start."""
+"""Sandboxes: writable folders, rights, and the files a command needs to start."""
 
 from __future__ import annotations
 

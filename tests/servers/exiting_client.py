@@ -31,7 +31,7 @@ def linger() -> None:
                 print("a call was told of the end", file=sys.stderr)
 
 
-atexit.register(linger)  # what is registered first is called last
+atexit.register(linger)  # the first one registered is called last
 
 from mcpclient import Client, Subscription  # noqa: E402
 from mcpclient.client.connection.client_options import TransportName  # noqa: E402

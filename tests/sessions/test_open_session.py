@@ -158,7 +158,7 @@ async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
 
 
 async def test_a_caller_who_leaves_cancels() -> None:
-    """F-SHOW-12: the call, the question to the user, and what was subscribed to."""
+    """F-SHOW-12: the call, the question to the user, and the subscriptions."""
     async with session(server := Server("handshake")) as kept:
         client = await joined()
         async with client.listen(uris=["x:1"]):

@@ -1,4 +1,4 @@
-"""The sockets of sessions: where they are, who may use them, and what is left of dead ones."""
+"""The sockets of sessions: where they are, who may use them, and the removal of dead ones."""
 
 from __future__ import annotations
 

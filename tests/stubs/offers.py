@@ -20,7 +20,7 @@ def offer(*tools: dict[str, Any], **more: Any) -> Offer:
 
 
 def recorded_offers() -> dict[str, Offer]:
-    """Return what the servers of all transcripts offer, by the names of the files."""
+    """Return the offers of the servers of all transcripts, by the names of the files."""
     found: dict[str, Offer] = {}
     seen: set[str] = set()
     for path in sorted(TRANSCRIPTS.rglob("*.jsonl")):

@@ -14,5 +14,5 @@ _once = cache(copying._Modules)
 
 
 def read_package_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have copies made of what the first one has read."""
+    """Have copies made from the reading of the first one."""
     monkeypatch.setattr(copying, "_Modules", _once)

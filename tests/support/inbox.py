@@ -1,4 +1,4 @@
-"""A `Receiver` that keeps what a transport delivers, for tests to wait for and look at."""
+"""A `Receiver` that keeps delivered messages, for tests to wait for and look at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""See what a test leaves behind: threads, child processes, sockets, pipes and files."""
+"""Find the leftovers of a test: threads, child processes, sockets, pipes and files."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _PYTEST = "PYTEST_CURRENT_TEST"  # another one in each phase of a test
 
 
 def settings_now() -> Settings:
-    """Return what is set now, by names that a message can say."""
+    """Return the current settings, by names for messages."""
     made: Settings = {f"the handler of {each.name}": signal.getsignal(each) for each in _SIGNALS}
     # As Python keeps them: every test comes here twice, and decoding them is most of that time.
     made["variables"] = variables = dict(vars(os.environ)["_data"])

@@ -17,7 +17,7 @@ _SLOW_CALLBACK = re.compile(r"Executing <.*> took [0-9.]+ seconds")
 def run_python(source: str, folder: Path = TOP) -> str:
     """Return what ``source`` prints when a fresh interpreter runs it with ``folder`` importable.
 
-    Warnings are errors there. If it fails, so does the calling test, with what stands on stderr.
+    Warnings are errors there. If it fails, so does the calling test, with the text on stderr.
     """
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", textwrap.dedent(source)],

@@ -1,4 +1,4 @@
-"""Many rows in one test, where a test for each would take longer than what it checks."""
+"""Many rows in one test, where a test for each would take longer than its checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard sees each kind of leak, and waits for what is only about to end."""
+"""The guard sees each kind of leak, and waits for objects that are about to end."""
 
 from __future__ import annotations
 

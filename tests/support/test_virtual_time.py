@@ -1,4 +1,4 @@
-"""The virtual clock jumps, never races what is ready, and never waits in silence."""
+"""The virtual clock jumps, never overtakes ready callbacks, and never waits in silence."""
 
 from __future__ import annotations
 

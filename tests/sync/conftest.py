@@ -1,4 +1,4 @@
-"""Each test has a loop thread of its own, so that what it leaves behind is seen."""
+"""Each test has a loop thread of its own, so that its leftovers are seen."""
 
 from __future__ import annotations
 

@@ -257,7 +257,7 @@ manager.close()
 
 @pytest.mark.needs_posix
 def test_a_fork_while_the_first_client_begins() -> None:
-    """F-API-18: in another thread, which is not there in the child to end what it has begun."""
+    """F-API-18: in another thread, which is missing in the child, and cannot end its work."""
     printed = run_python(
         """
         import os, signal, sys, warnings

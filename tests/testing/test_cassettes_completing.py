@@ -1,4 +1,4 @@
-"""F-API-25, mode ``new``: a replay that asks the server for what was not recorded."""
+"""F-API-25, mode ``new``: a replay that sends requests without a recording to the server."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_server_that_cannot_be_reached_fails_only_what_is_new(path: Path) -> N
 
 
 def test_cancelling_a_new_call_reaches_the_server(tmp_path: Path) -> None:
-    """F-API-8, F-API-25: and what is still asked when the client closes is given up."""
+    """F-API-8, F-API-25: and requests still open when the client closes are cancelled."""
 
     async def begin(arguments: dict[str, Any]) -> None:
         server.began.set()

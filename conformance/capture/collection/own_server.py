@@ -18,7 +18,7 @@ from conformance.scripts import Script
 # The connection has survived what came before.
 STILL_THERE = call("echo", text="still there")
 
-# The server's own stream is closed, and what it says then comes over the next one.
+# The server's own stream is closed; its later messages come over the next one.
 STREAM_CLOSED = (
     call("change"),
     wait("resources/list_changed", 1),

@@ -49,7 +49,7 @@ class Conversation:
         self._replies = {key: list(replies) for key, replies in plan.replies.items()}
 
     def reply(self, key: str) -> Reply:
-        """Count what has come, and return what is to be said to it: the last one for good."""
+        """Count an incoming message, and return the reply to it: the last one for good."""
         self.heard[key] += 1
         self._changed.set()
         left = self._replies.get(key, [])
@@ -221,7 +221,7 @@ class HttpServer:
         wanted = f"Bearer the-token-with-the-number-{self._tokens}"
         if self._talk.plan.login and reply == Reply() and (not self._tokens or bearer != wanted):
             reply = Reply(401, {"WWW-Authenticate": self._challenge()}, body=b"")
-        # What resumes a stream is answered what was asked in that.
+        # A request that resumes a stream gets the answers to the calls of that stream.
         await self._say(exchange, message or self._asked, reply)
 
     def _challenge(self) -> str:

@@ -138,7 +138,7 @@ class _Connection:
         except _BrokenOffError:
             self._client.writer.transport.abort()
         except (OSError, h11.RemoteProtocolError):
-            pass  # the client went away between two requests, or when it had what it wanted
+            pass  # the client went away between two requests, or when it had its answer
         finally:
             self._client.writer.close()
             if self._is_connected:

@@ -1,4 +1,4 @@
-"""The tap of WebSocket: passes the bytes on as they are, and reads along what they mean.
+"""The tap of WebSocket: passes the bytes on as they are, and parses a copy of them.
 
 It reads with the parsers of the ``websockets`` library, which share nothing with the framing of
 this library. A message in several frames is written down when it is complete.
@@ -111,7 +111,7 @@ class _Feed:
 
 
 class _Reading:
-    """Both directions of one connection, which share what was negotiated."""
+    """Both directions of one connection, which share the negotiated extensions."""
 
     def __init__(self, seen: list[Seen]) -> None:
         self._seen = seen

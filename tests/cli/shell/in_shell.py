@@ -1,4 +1,4 @@
-"""A shell on the demo server, in this process, and what it shows."""
+"""A shell on the demo server, in this process, and its output."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Typed:
 
 
 class World:
-    """A shell, and what stands on its two streams."""
+    """A shell, and the text on its two streams."""
 
     def __init__(self, manager: Manager, lines: Typed) -> None:
         self.out, self.errors = io.StringIO(), io.StringIO()

@@ -1,4 +1,4 @@
-"""The lines of the shell: where they come from, and what is kept of them: F-SHOW-5."""
+"""The lines of the shell: their sources and their history: F-SHOW-5."""
 
 from __future__ import annotations
 

@@ -66,14 +66,14 @@ def test_a_session_of_somebody_who_types(tmp_path: Path) -> None:
         user.wait_for("cancelled")
         user.reply("> ", "pay amount=1 what is this" + CTRL_C)
         user.wait_for("> ")
-        # The call in the background is still there, and what is asked there waits for its turn.
+        # The call in the background is still there, and its question waits for its turn.
         assert "running" in answered(user, "jobs", "sleep &")
         answered(user, "name &", "[2]")
         user.reply("Enter gets to this question", ENTER)
         user.reply("Your name", "Grace" + ENTER)
         assert "[2] name &: hello Grace" in user.wait_for("hello Grace")
         user.wait_for("> ")
-        # What a server tells appears above what is being typed.
+        # A server's message appears above the line being typed.
         answered(user, "news text=extra colour=red", "asking_server news: extra")
         # Nothing that is secret is kept.
         answered(user, "pay amount=5 card=4111111111111111", "paid 5")

@@ -69,7 +69,7 @@ def test_a_line_that_makes_no_sense(line: str, problem: str) -> None:
 
 @given(st.text())
 def test_a_quoted_word_says_its_text(text: str) -> None:
-    """F-SHOW-5: what completion puts into a line means what it says."""
+    """F-SHOW-5: a completed word is read back as the same word."""
     words, _ = parse_line(f"run {quoted(text)}")
     assert [word.text for word in words] == ["run", text]
 
@@ -226,7 +226,7 @@ def test_what_holds(line: str) -> None:
     ],
 )
 def test_what_does_not_hold(line: str, said: str) -> None:
-    """F-SHOW-5: what was expected, and what is there."""
+    """F-SHOW-5: the expected and the actual value."""
     assert said in (failure(line) or "")
 
 

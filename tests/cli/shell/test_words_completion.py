@@ -139,7 +139,7 @@ def test_no_line_crashes_completion(line: str, cursor: int) -> None:
 
 
 async def test_the_server_is_asked() -> None:
-    """F-SHOW-5, F-API-5: for the arguments of prompts, with what is known of the others."""
+    """F-SHOW-5, F-API-5: for the arguments of prompts, with the values of the others."""
     async with in_shell() as world:
 
         async def suggested(line: str) -> list[str]:

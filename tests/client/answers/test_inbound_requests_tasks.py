@@ -1,4 +1,4 @@
-"""Tasks that the server creates for what it asks of the client (2025-11-25)."""
+"""Tasks that the server creates for its requests to the client (2025-11-25)."""
 
 from __future__ import annotations
 

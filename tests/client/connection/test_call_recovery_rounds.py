@@ -106,7 +106,7 @@ def test_params_that_a_method_does_not_take(method: str, params: object, reason:
 
 
 def test_a_handler_that_was_cancelled_by_itself() -> None:
-    """F-API-12: of what it waited for; the caller, who was not cancelled, learns why it fails."""
+    """F-API-12: the handler was cancelled, not the caller, who learns why the call fails."""
     withdrawn: list[str] = []
 
     async def ask_user(request: ElicitationRequest) -> Any:

@@ -52,7 +52,7 @@ def test_the_pause_between_two_rounds_counts() -> None:
 
 @pytest.mark.parametrize("late", [False, True])
 def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
-    """F-API-7, F-API-13: the wait for it has what the call has left."""
+    """F-API-7, F-API-13: the wait for it takes the remaining time of the call."""
     task = {"taskId": "t", "status": "working", "pollIntervalMs": 100}
     server = ScriptedServer(
         {

@@ -1,4 +1,4 @@
-"""Connecting: which era, in which order, over which transport, and what is left when it fails."""
+"""Connecting: which era, in which order, over which transport, and the clean-up after a failure."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ async def test_a_client_reconnects_to_a_server_process_that_died() -> None:
 @pytest.mark.real_time
 @pytest.mark.parametrize("turns", range(10))
 async def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
-    """F-LIFE-5: at whichever turn of the loop, also while what is left of the earlier one goes."""
+    """F-LIFE-5: at whichever turn of the loop, also while the earlier one is being closed."""
     async with spawn() as client:
         with pytest.raises(ProcessExited):
             await client.call_tool("die", {"code": 3})
@@ -284,7 +284,7 @@ async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None
 
 
 def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
-    """F-LIFE-5: the guard of the test suite looks for what is left."""
+    """F-LIFE-5: the guard of the test suite looks for leftovers."""
     loop = asyncio.new_event_loop()
     client = spawn("--on-probe", "ignore")
     connecting = loop.create_task(client.connect())

@@ -13,7 +13,7 @@ from mcpclient.errors import ProtocolViolation
 
 
 class Server:
-    """Gives these pages in order, the last one again and again, and remembers what was asked."""
+    """Gives these pages in order, the last one again and again, and remembers the requests."""
 
     def __init__(self, *pages: dict[str, Any]) -> None:
         self.pages = list(pages)

@@ -112,7 +112,7 @@ async def test_a_stream_that_is_open_already_is_heard() -> None:
 
 
 def test_what_the_process_says_is_heard_by_who_comes_later() -> None:
-    """F-SHOW-10: what it had written to its stderr, and what it writes from now on."""
+    """F-SHOW-10: its earlier stderr, and its stderr from now on."""
     lines = Lines()
 
     async def main() -> None:

@@ -179,7 +179,7 @@ async def answers_the_probe_only(request: Request, answer: Answer) -> None:
 async def test_the_limit_that_was_reached_is_that_of_connecting(
     handler: Handler, options: dict[str, Any], step: str
 ) -> None:
-    """F-HTTP-13: it is named as the caller knows it, and not what was left of it."""
+    """F-HTTP-13: it is named as the caller wrote it."""
     async with http({"/mcp": handler}) as server:
         with pytest.raises(CallTimeout) as caught:
             await Client(str(server.url()), timeout=60, **options)

@@ -220,7 +220,7 @@ def test_behind_a_wrapper_that_reads_the_era_is_that_of_the_server(
 def test_a_server_that_swallows_the_probe_waits_no_longer_than_others_may(
     stderr: str, start: float
 ) -> None:
-    """F-API-27: a fifth of a second after a complaint, without one what the SDKs wait."""
+    """F-API-27: a fifth of a second after a complaint, without one the wait of the SDKs."""
     server = Python10(start)
     server.stderr = stderr
     version, seconds = run(used(server, knows_pipe=True))

@@ -148,7 +148,7 @@ def test_with_for_async_with() -> None:
 
 
 def explained(error: McpError, **options: Any) -> McpError:
-    """Return an error of connecting to a URL, with what is known added to it."""
+    """Return an error of connecting to a URL, with an explanation added to it."""
     made = connection_of(Client("https://h/mcp", **options)).options
     route = Route("u", None, lambda: Silent())
 

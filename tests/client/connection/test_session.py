@@ -38,7 +38,7 @@ PATIENT = RequestOptions(timeout=None, max_timeout=None)
 
 
 class Wire(Transport):
-    """Keeps what is sent; ``on_send`` may answer it, fail, or take its time."""
+    """Keeps sent messages; ``on_send`` may answer it, fail, or take its time."""
 
     def __init__(self) -> None:
         self.sent: list[Message] = []

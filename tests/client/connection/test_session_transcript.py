@@ -24,7 +24,7 @@ pytestmark = pytest.mark.virtual_time
 
 
 class Scripted(Transport):
-    """Keeps what is sent; opens and sends as a test sets it up."""
+    """Keeps sent messages; opens and sends as a test sets it up."""
 
     name = "ws"
 

@@ -1,4 +1,4 @@
-"""The table of a connection's states, and what the session and the connection make of it."""
+"""The table of a connection's states, and its use by the session and the connection."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_calls_begin_with_an_agreement_only() -> None:
     ("state", "event"), [pair for pair in TABLE if pair[0] in WAYS and pair[1] is not Event.CLAIM]
 )
 async def test_a_session_moves_as_the_table_says(state: State, event: Event) -> None:
-    """F-LIFE-5, F-LIFE-7: each row, by what the transport, the opening or the caller does."""
+    """F-LIFE-5, F-LIFE-7: each row, by an action of the transport, the opening or the caller."""
     async with in_state(state) as bench:
         await happen(bench, event)
         assert bench.session.state is TABLE[state, event]

@@ -38,7 +38,7 @@ def outcome(hooks: list[Any], call: Call) -> CallToolResult:
 
 
 def test_reading_changes_nothing_where_the_server_is_believed() -> None:
-    """F-SAFE-5: of any other server, a question is asked: a URI carries what a model puts in it."""
+    """F-SAFE-5: of any other server, a question is asked: a URI carries text of the model."""
     read = replace(CALL, method="resources/read", name="mem://1")
     assert (read.read_only, read.destructive) == (False, True)
     believed = replace(read, trusted=True)

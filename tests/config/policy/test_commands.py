@@ -39,7 +39,7 @@ INSIDE = {
 
 @each_row(("command", "inner"), INSIDE.values())
 def test_a_command_inside(command: list[str], inner: tuple[str | None, ...]) -> None:
-    """F-MANY-9: wrappers do not hide what is run."""
+    """F-MANY-9: wrappers do not hide the program."""
     assert inner in commands_inside(command)
 
 

@@ -145,7 +145,7 @@ STEERING = [
 
 @each_row("name", STEERING)
 def test_a_variable_that_may_change_what_runs(name: str) -> None:
-    """F-SAFE-6, F-MANY-9: only what is known to be data may come with an allowed command."""
+    """F-SAFE-6, F-MANY-9: only known data may come with an allowed command."""
     assert not is_plain_variable(name, "x")
 
 

@@ -70,7 +70,7 @@ VALUES = {
 OF_NODE, OF_PYTHON = {"server/index.js": NODE}, {"server/main.py": SERVER}
 RUN = {"server/run": PROGRAM, "server/c.json": "{}"}
 
-# By name: the manifest, the files, the values, and what the server is started with.
+# By name: the manifest, the files, the values, and the command of the server.
 BUNDLES: dict[
     str, tuple[dict[str, Any], dict[str, str], dict[str, Any], list[str], dict[str, str]]
 ] = {

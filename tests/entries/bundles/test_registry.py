@@ -45,7 +45,7 @@ def asked(name: str, **more: Any) -> dict[str, Any]:
 KEY = {"name": "API_KEY", "description": "The key", "isRequired": True, "isSecret": True}
 ASKED = asked("API_KEY", description="The key", password=True)
 
-# By what is special about the file: the file, the values that are given, and the entry.
+# By the feature of the file: the file, the values that are given, and the entry.
 MAKERS: dict[str, tuple[dict[str, Any], dict[str, str], dict[str, Any]]] = {
     "a package of npm with a secret": (
         server(package("npm", "@maker/a-server", version="1.2.3", environmentVariables=[KEY])),

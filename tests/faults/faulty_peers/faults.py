@@ -1,4 +1,4 @@
-"""The faults, in terms of wires: each takes what was to be sent, and sends something else."""
+"""The faults, in terms of wires: each replaces the bytes that were to be sent."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def reorder(due: list[Delivery]) -> None:
 
 
 def noise(due: list[Delivery]) -> None:
-    """Bytes come that the framing has no place for, and then what was due."""
+    """Bytes that the framing does not allow come before the message."""
     due[0].wire.noise()
     _send(due)
 

@@ -1,4 +1,4 @@
-"""Faulty servers of legacy HTTP+SSE: on the event stream, or in what they answer to a POST."""
+"""Faulty servers of legacy HTTP+SSE: on the event stream, or in their response to a POST."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LegacySsePeer(HttpJsonPeer):
 
 
 class LegacyPostPeer(LegacySsePeer):
-    """Does wrong in what it answers to a POST; the stream says nothing then."""
+    """Sends a faulty response to a POST; the stream stays silent."""
 
     async def post(self, request: Request, answer: Answer) -> None:
         self.script.channel = self.stream

@@ -36,7 +36,7 @@ class Script:
         self._subscription: tuple[Wire, Json] | None = None
 
     def strike(self, due: list[Delivery]) -> None:
-        """Let the fault have its way with what is due."""
+        """Apply the fault to the message that is due."""
         self.struck = True
         self.due = due
         self.fault(due)
@@ -160,7 +160,7 @@ class Script:
             wire.send(change)
 
     def channel_opened(self, wire: Wire) -> None:
-        """Use the client's own channel for what the server says unasked."""
+        """Use the client's own channel for messages the server sends unasked."""
         if self.struck:
             for each in self.due:
                 if each.wire is self.channel:

@@ -80,7 +80,7 @@ async def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: boo
 
 
 async def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
-    """F-AUTH-11: that is what it is for."""
+    """F-AUTH-11"""
 
     async def nobody(request: object) -> None:
         return None

@@ -42,7 +42,7 @@ class ScriptedTerminal(Terminal):
 
 
 class ScriptedBrowser:
-    """Remembers what it was shown; ``comes_back`` adds to the redirect URI and asks for it."""
+    """Remembers the pages it was shown; ``comes_back`` adds to the redirect URI and asks for it."""
 
     def __init__(self, login: Any = None, works: bool = True, comes_back: str = "") -> None:
         self.shown: list[str] = []

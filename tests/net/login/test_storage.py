@@ -114,7 +114,7 @@ def full(descriptor: int) -> None:
 def test_a_full_disk_costs_only_the_memory_of_other_processes(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """F-AUTH-9: this process goes on with what it has got, and writes it when it can."""
+    """F-AUTH-9: this process keeps its records in memory, and writes them when it can."""
     store = FileStore(path)
     put(store, "old", {"n": 1})
 

@@ -1,4 +1,4 @@
-"""Finding and starting commands on POSIX, and what is said when that fails."""
+"""Finding and starting commands on POSIX, and the errors when that fails."""
 
 from __future__ import annotations
 

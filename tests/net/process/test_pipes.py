@@ -57,7 +57,7 @@ Writers = pytest.mark.parametrize("make", [PipeWriter, ThreadedWriter])
 
 @asynccontextmanager
 async def reading(make: type[PipeReader]) -> AsyncIterator[tuple[PipeReader, Pipe, Ends]]:
-    """Give a reader of a pipe, which is closed in the end, and what it reported."""
+    """Give a reader of a pipe, which is closed in the end, and its reports."""
     pipe, ends = Pipe.open(), Ends()
     reader = make(asyncio.get_running_loop(), pipe.reading, ends.received, ends.end)
     yield reader, pipe, ends

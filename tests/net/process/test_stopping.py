@@ -19,7 +19,7 @@ class _Process:
 
 
 class ScriptedGroup(ProcessGroup):
-    """Notes what it is sent and when; its members end at chosen signals."""
+    """Notes its signals and their times; its members end at chosen signals."""
 
     def __init__(self, ends_at: str = "") -> None:
         super().__init__(cast("subprocess.Popen[bytes]", _Process()))

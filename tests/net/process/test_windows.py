@@ -42,7 +42,7 @@ ARGUMENTS = [
 
 
 def seen_by(command: list[str], **options: object) -> dict[str, object]:
-    """Start a server that reports what it was given."""
+    """Start a server that reports its arguments."""
 
     async def main() -> dict[str, object]:
         recorder = Recorder()

@@ -1,4 +1,4 @@
-"""F-SHOW-24: what a server sends is judged by its revision's schema and by what was declared."""
+"""F-SHOW-24: a server's messages are judged by its revision's schema and its capabilities."""
 
 from __future__ import annotations
 
@@ -327,7 +327,7 @@ def test_json_rpc_comes_first(message: Any, fault: str) -> None:
 
 
 def test_the_entries_of_a_list_by_themselves() -> None:
-    """F-SHOW-14: what the catalog shows is what the wire shows."""
+    """F-SHOW-14: the catalog has the same faults as the wire."""
     tools = [{"name": "a", "inputSchema": OBJECT}, 7, {"name": "a", "inputSchema": {"type": 7}}]
     found = entry_faults("tools", tools, "2025-11-25")
     assert [(index, each.text) for index, each in found] == [

@@ -113,7 +113,7 @@ def test_a_reference_is_followed(schema: object) -> None:
 
 
 def test_a_dynamic_reference_arrives_at_the_outermost_anchor() -> None:
-    """F-API-17: a generic list whose user says what the items are."""
+    """F-API-17: a generic list whose user defines the items."""
     generic = {
         "$id": "list",
         "items": {"$dynamicRef": "#item"},

@@ -56,7 +56,7 @@ def _asks(name: str, clause: str, *questions: Any, **client: Any) -> Reaction:
     steps = [HELLO] * len(replies)
     plan = Plan({"tools/call": replies})
     members = {"transports": "stdio http", "client": {**_CLIENT, **client}}
-    # Over stdio the lines of a stream are what is written.
+    # Over stdio the lines of a stream are written as they are.
     return reaction(f"asks-{name}", clause, plan, *steps, PING, **members)
 
 
