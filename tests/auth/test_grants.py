@@ -44,6 +44,19 @@ def test_there_is_no_refresh_without_a_refresh_token() -> None:
         world.run(refresh(obtain(world), UrlPolicy()))
 
 
+def test_errors_do_not_repeat_what_was_sent() -> None:
+    """F-AUTH-12: a server may echo secrets, and an error must not."""
+    world = World()
+    sent = [("grant_type", "x"), ("code", "c0de"), ("code_verifier", "v3rifier")]
+    words = "no s3cret c0de v3rifier"
+    world.on("POST", TOKEN, json_response({"error": "e", "error_description": words}, 400))
+    for method in ("client_secret_post", "client_secret_basic"):
+        client = RegisteredClient("id", "https://auth.example", method, "s3cret")
+        with pytest.raises(TokenRequestFailed) as caught:
+            world.run(request().obtain(client, sent))
+        assert caught.value.description == "no … … …"
+
+
 def test_the_same_form_goes_again_with_the_nonce() -> None:
     """F-AUTH-7: RFC 9449 section 8: once, and with a fresh proof."""
     world = World()

@@ -13,6 +13,7 @@ from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     ClientClosed,
     HttpError,
+    ProtocolViolation,
 )
 from mcpclient.protocol.listen import EventsMissed
 from mcpclient.protocol.negotiation import Agreement
@@ -23,6 +24,7 @@ from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
 VERSION = "2025-11-25"
+INFO = {"name": "test", "version": "1"}
 
 pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
 
@@ -61,6 +63,30 @@ async def test_no_call_is_made_in_a_session_that_a_ping_found_to_be_lost() -> No
             if request.message.get("method") == "tools/call"
         ]
     assert calls == ["two"]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+async def test_another_session_is_judged_as_strictly_as_the_first(strict: bool) -> None:
+    """F-LIFE-1, F-HTTP-6: where a revision that nobody knows is an error, it is one there too."""
+    service = StreamableEndpoint(McpServer(), session="one")
+
+    async def post(request: Request, answer: Answer) -> None:
+        if request.message.get("method") == "initialize" and service.session == "two":
+            result = {"protocolVersion": "2026-01-01", "capabilities": {}, "serverInfo": INFO}
+            body = {"jsonrpc": "2.0", "id": request.message["id"], "result": result}
+            answer.json(body, headers={"Mcp-Session-Id": "two"})
+        else:
+            await service.post(request, answer)
+
+    async with HttpServer({**service.routes, "POST /mcp": post}) as web:
+        url = str(web.url())
+        async with Client(url, protocol_version=VERSION, strict_version=strict) as client:
+            service.session = "two"
+            if strict:
+                with pytest.raises(ProtocolViolation):
+                    await client.call_tool("echo", {"text": "x"})
+            else:
+                assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
 
 async def test_listeners_share_a_renewal_and_its_failure() -> None:
