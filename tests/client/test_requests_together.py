@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mcpclient
+from mcpclient.client.events.around import Call, Proceed
 from mcpclient.client.requests import connection_of
 from tests.client.inside import VERSIONS, Server
 
@@ -52,6 +53,21 @@ async def test_no_option_is_ignored() -> None:
         assert await client.call_tools(CALLS[:2], **options) == ["a0", "b1"]
         with pytest.raises(TypeError, match="timeot"):
             await client.call_tools(CALLS, timeot=5)  # type: ignore[call-arg]
+
+
+async def test_hooks_given_to_them_are_asked_for_each() -> None:
+    """F-API-23"""
+
+    async def refuse(call: Call, proceed: Proceed) -> Any:
+        if call.name == "b":
+            raise mcpclient.UsageError("not b")
+        return await proceed(call)
+
+    server = Server(tools_call=answer)
+    async with server.client() as client:
+        outcomes = await client.call_tools(CALLS[:2], around=[refuse])
+        assert told(outcomes) == ["a0", "UsageError"]
+        assert [params["name"] for _, params in server.asked] == ["a"]
 
 
 @pytest.mark.parametrize("arguments", [["x"], {1: 2}])
