@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
+import mcpclient
 from mcpclient import OAuth
 from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import DEFAULT, Timeouts
 from mcpclient.client.connection.options import Options, Route
 from mcpclient.client.connection.url_routes import route_to_url
 from mcpclient.client.events.callbacks import Events
-from mcpclient.errors import UsageError
-from mcpclient.net.network_options import NetworkOptions
+from mcpclient.errors import ConnectionLost, HttpError, UsageError
 from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from mcpclient.transports.websocket import WebSocketTransport
+from tests.net.websocket_peer import Peer, websocket_server
+from tests.support.clients import now
+from tests.support.http_server import HttpServer
+
+pytestmark = pytest.mark.virtual_time
 
 
 def url_route(url: str, **fields: Any) -> Route:
@@ -44,37 +50,57 @@ def test_http() -> None:
 # Options
 
 
-NETWORK = NetworkOptions(verify=False)
-GIVEN: dict[str, Any] = {
-    "headers": {"X-Own": "1"},
-    "auth": "token",
-    "max_message_size": 1000,
-    "network": NETWORK,
-}
+VERSION = "2025-11-25"
+GIVEN: dict[str, Any] = {"headers": {"X-Own": "1"}, "auth": "token"}
 
 
-def test_what_http_is_given() -> None:
-    """F-HTTP-1, F-HTTP-12, F-HTTP-13, F-WIRE-3: each option of the caller reaches both ways."""
-    found = url_route("http://h/mcp", **GIVEN, listen_wait=3.0, liveness=60.0)
+def test_limits_reach_the_transport() -> None:
+    """F-HTTP-13, F-WIRE-3, F-WS-2"""
+    limits: dict[str, Any] = {"max_message_size": 1000, "liveness": 60.0}
+    found = url_route("http://h/mcp", **limits)
     assert found.open_legacy is not None
-    made, legacy = found.open(), found.open_legacy()
+    made, legacy, websocket = (
+        found.open(),
+        found.open_legacy(),
+        url_route("ws://h", **limits).open(),
+    )
     assert isinstance(made, StreamableHttpTransport) and isinstance(legacy, LegacySseTransport)
-    for each in (made, legacy):
-        headers = each._headers.fixed_for(None)
-        assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
-        assert each._dialer._options is NETWORK
-        assert each.max_message_size == 1000
-    assert (made._listen_wait, made.liveness) == (3.0, 60.0)
+    assert isinstance(websocket, WebSocketTransport)
+    assert {each.max_message_size for each in (made, legacy, websocket)} == {1000}
+    assert made.liveness == 60.0
 
 
-def test_what_a_websocket_is_given() -> None:
-    """F-WS-1, F-WS-2, F-HTTP-12, F-WIRE-3: headers for its opening, limits, and the network."""
-    made = url_route("wss://h/mcp", **GIVEN, ping_interval=7.0, ping_timeout=8.0).open()
-    assert isinstance(made, WebSocketTransport)
-    headers = made._headers.fixed_for(None)
-    assert headers == [("X-Own", "1"), ("Authorization", "Bearer token")]
-    assert made._dialer._options is NETWORK
-    assert (made.max_message_size, made._ping_interval, made._ping_timeout) == (1000, 7.0, 8.0)
+@pytest.mark.parametrize("transport", ["http", "sse"])
+async def test_headers_and_the_proxy_of_http(transport: Any) -> None:
+    """F-HTTP-1, F-HTTP-12"""
+    async with HttpServer() as proxy:
+        client = mcpclient.connect(
+            "http://h.invalid/mcp", transport=transport, proxy=str(proxy.url("")), **GIVEN
+        )
+        with pytest.raises(HttpError):
+            await client.connect()
+        headers = proxy.requests[0].headers
+        assert (headers["x-own"], headers["authorization"]) == ("1", "Bearer token")
+
+
+async def test_headers_pings_and_the_proxy_of_a_websocket() -> None:
+    """F-WS-1, F-WS-2, F-HTTP-12"""
+    requests: list[str] = []
+
+    async def tunnel(peer: Peer) -> None:
+        await peer.read_request()
+        peer.writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        await peer.accept("Sec-WebSocket-Protocol: mcp")
+        requests.append(peer.request)
+        await asyncio.Event().wait()
+
+    async with websocket_server(tunnel) as url:
+        more: dict[str, Any] = {"proxy": f"http{url[2:-4]}", "ping_interval": 7, "ping_timeout": 8}
+        client = mcpclient.connect("ws://h.invalid/", protocol_version=VERSION, **more, **GIVEN)
+        with pytest.raises(ConnectionLost, match="ping"):
+            await client.connect()
+        assert now() == 7 + 8
+    assert "\r\nX-Own: 1\r\nAuthorization: Bearer token\r\n" in requests[0]
 
 
 # Authorization
