@@ -67,7 +67,7 @@ async def test_no_call_is_made_in_a_session_that_a_ping_found_to_be_lost() -> No
 
 @pytest.mark.parametrize("strict", [True, False])
 async def test_another_session_is_judged_as_strictly_as_the_first(strict: bool) -> None:
-    """F-LIFE-1, F-HTTP-6: where a revision that nobody knows is an error, it is one there too."""
+    """F-LIFE-1, F-HTTP-6: an unknown revision that is an error at first is one later too."""
     service = StreamableEndpoint(McpServer(), session="one")
 
     async def post(request: Request, answer: Answer) -> None:
