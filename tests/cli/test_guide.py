@@ -12,6 +12,8 @@ from mcpclient.cli.help import CHAPTERS, chapter
 from tests.support.prose import (
     Block,
     blocks_of,
+    check_fragment,
+    check_names,
     programs_of,
     run,
     sessions_of,
@@ -52,6 +54,16 @@ def test_a_program_prints_what_the_guide_says(name: str, program: str, output: s
 def test_a_command_prints_what_the_guide_says(name: str, words: list[str], output: str) -> None:
     """F-SHOW-11"""
     assert run(words) == output
+
+
+@each_row("name", CHAPTERS)
+def test_a_fragment_names_what_exists(name: str) -> None:
+    """F-SHOW-11"""
+    for mark, _, text in BLOCKS[name]:
+        if mark in ("compiles", "fragment"):
+            check_names(text)
+        if mark == "compiles":
+            check_fragment(text)
 
 
 @pytest.mark.slow

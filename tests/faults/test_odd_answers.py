@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Callable
 
 import pytest
 
 import mcpclient
-from mcpclient import Client
 from mcpclient.errors import CallTimeout, McpError, PeerError, ProtocolViolation
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.support.http_server import Answer, HttpServer, Request
@@ -22,7 +21,6 @@ pytestmark = pytest.mark.virtual_time
 TEXT = {"content": [{"type": "text", "text": "hello"}]}
 
 Reply = Callable[[Json], "list[Json]"]
-Work = Callable[[Client], Awaitable[None]]
 
 
 def odd_server(reply: Reply) -> InProcessTransport:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Callable
@@ -27,8 +27,6 @@ pytestmark = pytest.mark.virtual_time
 VERSION = "2025-11-25"
 # A bound on what takes milliseconds; it only has to be less than any timeout of a call.
 SOON = 10.0
-
-Work = Callable[[Client], Awaitable[None]]
 
 
 async def echo(client: Client, text: str = "x") -> None:

@@ -91,9 +91,6 @@ def test_http_answers(expected: list[Answer], places: list[int]) -> None:
             break
 
 
-targets = st.text("/ab%20?=&é+@:.", max_size=12).map(lambda text: "/" + text.lstrip("/"))
-
-
 # WebSocket
 
 

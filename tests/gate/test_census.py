@@ -245,10 +245,6 @@ def named(node: ast.AST) -> str:
     return getattr(node, "attr", "") or getattr(node, "id", "")
 
 
-def names_in(node: ast.AST) -> set[str]:
-    return {named(each) for each in ast.walk(node)}
-
-
 def callers(module: str, function: str) -> set[str]:
     """Return the functions of a module that name one of its own."""
     return {

@@ -9,8 +9,6 @@ import pytest
 
 from tests.tools import pythons
 
-CURRENT = "{}.{}".format(*sys.version_info[:2])
-
 
 @pytest.mark.needs_posix
 def test_a_command_that_does_not_run_is_passed_over(
