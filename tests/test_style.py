@@ -151,7 +151,7 @@ def test_tests_use_few_private_attributes_of_the_package() -> None:
     found = []
     for path, source in modules(False).items():
         tree = ast.parse(source)
-        others = private - (private_names(tree) if "tests" in path.parts else private)
+        others = private - (private_names(tree) if ROOT / "tests" in path.parents else private)
         for node in ast.walk(tree):
             owner = getattr(getattr(node, "value", None), "id", "")
             if isinstance(node, ast.Attribute) and node.attr in others and owner != "self":
