@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.clients import (
-    RegisteredClient,
-    identify_client,
-)
+from mcpclient.auth.clients import RegisteredClient, identify_client
 from mcpclient.auth.effects import Response
 from mcpclient.auth.options import OAuth
 from mcpclient.errors import RegistrationRequired

@@ -2,11 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.auth.discovery import (
-    Discovery,
-    discover,
-    speaks_for,
-)
+from mcpclient.auth.discovery import Discovery, discover, speaks_for
 from mcpclient.auth.options import Endpoints, OAuth
 from mcpclient.errors import AuthError
 from tests.support.tables import each_row

@@ -17,15 +17,7 @@ from mcpclient.errors import (
     TokenRequestFailed,
 )
 
-from .world import (
-    TOKEN,
-    AuthorizationServerFake,
-    Scene,
-    World,
-    call,
-    decode_jwt,
-    unauthorized,
-)
+from .world import TOKEN, AuthorizationServerFake, Scene, World, call, decode_jwt, unauthorized
 
 ROBOT = ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s")
 KNOWN: Any = {"client_id": "known", "trust_first_issuer": True}

@@ -7,29 +7,12 @@ import pytest
 
 from mcpclient.auth.effects import Authorize, Callback
 from mcpclient.auth.grants import GrantRequest
-from mcpclient.auth.obtaining import (
-    Pending,
-    by_code,
-    code_challenge,
-    parse_callback,
-    take_pending,
-)
+from mcpclient.auth.obtaining import Pending, by_code, code_challenge, parse_callback, take_pending
 from mcpclient.auth.options import OAuth
-from mcpclient.errors import (
-    AuthError,
-    AuthorizationDenied,
-    AuthorizationRequired,
-    UsageError,
-)
+from mcpclient.errors import AuthError, AuthorizationDenied, AuthorizationRequired, UsageError
 from tests.support.tables import each_row
 
-from .world import (
-    SERVER,
-    AuthorizationServerFake,
-    World,
-    grant_request,
-    query_of,
-)
+from .world import SERVER, AuthorizationServerFake, World, grant_request, query_of
 
 KEY = f"pending {SERVER}"
 

@@ -8,12 +8,7 @@ from mcpclient.auth.effects import Fetch, Response
 from mcpclient.auth.grants import Grant
 from mcpclient.auth.obtaining import by_device
 from mcpclient.auth.options import OAuth
-from mcpclient.errors import (
-    AuthError,
-    AuthorizationDenied,
-    ConnectionLost,
-    SsrfError,
-)
+from mcpclient.errors import AuthError, AuthorizationDenied, ConnectionLost, SsrfError
 from tests.support.tables import each_row
 
 from .world import TOKEN, World, form_of, grant_request, json_response

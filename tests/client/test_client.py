@@ -13,10 +13,7 @@ import pytest
 import mcpclient
 from mcpclient.client import client as client_module
 from mcpclient.client.client import Client
-from mcpclient.errors import (
-    ClientClosed,
-    ConnectionLost,
-)
+from mcpclient.errors import ClientClosed, ConnectionLost
 from tests.support.clients import client_of, spawn
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run

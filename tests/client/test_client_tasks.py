@@ -14,11 +14,7 @@ import pytest
 from mcpclient.client.client import Client
 from mcpclient.errors import ClientClosed, ProtocolViolation, UsageError
 from tests.client.scripted_server import turns
-from tests.client.task_servers import (
-    DONE,
-    handshake_server,
-    stateless_server,
-)
+from tests.client.task_servers import DONE, handshake_server, stateless_server
 from tests.support import virtual_time
 
 pytestmark = pytest.mark.virtual_time

@@ -10,13 +10,7 @@ import pytest
 
 from mcpclient.errors import ClientClosed, PeerError, UsageError
 from mcpclient.protocol.listen import ToolsChanged
-from tests.client.listening_server import (
-    LISTEN,
-    TOOLS,
-    UPDATED,
-    ListeningServer,
-    handshake_server,
-)
+from tests.client.listening_server import LISTEN, TOOLS, UPDATED, ListeningServer, handshake_server
 from tests.client.scripted_server import ScriptedServer, turns
 
 pytestmark = pytest.mark.virtual_time

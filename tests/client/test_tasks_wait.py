@@ -7,11 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import (
-    HandlerFailed,
-    ProtocolViolation,
-    TaskFailed,
-)
+from mcpclient.errors import HandlerFailed, ProtocolViolation, TaskFailed
 from mcpclient.protocol.tasks import Task
 from tests.client.task_servers import (
     ADA,

@@ -9,12 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.config.writing import (
-    add_server,
-    add_server_to,
-    in_shape_of,
-    remove_server_from,
-)
+from mcpclient.config.writing import add_server, add_server_to, in_shape_of, remove_server_from
 from mcpclient.entries.applications import APPLICATIONS
 from mcpclient.entries.entry import read_entry
 from mcpclient.errors import UsageError

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.formats.front_matter import (
-    FrontMatterError,
-    parse_front_matter,
-    same_content,
-)
+from mcpclient.formats.front_matter import FrontMatterError, parse_front_matter, same_content
 from tests.support.tables import each_row
 
 EVERYTHING = """\

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.formats.front_matter import (
-    FlowReader,
-    FrontMatterError,
-)
+from mcpclient.formats.front_matter import FlowReader, FrontMatterError
 from tests.support.tables import each_row
 
 

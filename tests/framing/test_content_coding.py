@@ -7,10 +7,7 @@ import tracemalloc
 import zlib
 
 from mcpclient.errors import ProtocolViolation
-from mcpclient.framing.content_coding import (
-    MAX_PIECE,
-    ContentDecoder,
-)
+from mcpclient.framing.content_coding import MAX_PIECE, ContentDecoder
 from tests.support.tables import each_row
 
 from .chunkings import chunkings

@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 
 from mcpclient.framing.headers import Headers, encode_header
 from mcpclient.framing.http1 import BodyChunk, Event, ResponseEnd, ResponseHead, ResponseParser
-from mcpclient.framing.websocket_frames import (
-    DeflateParameters,
-    MessageCodec,
-)
+from mcpclient.framing.websocket_frames import DeflateParameters, MessageCodec
 from tests.support.properties import examples
 from tests.support.strategies import field_values, tokens
 

@@ -7,11 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mcpclient.errors import ProtocolViolation, UsageError
-from mcpclient.framing.headers import (
-    Headers,
-    encode_header,
-    parse_fields,
-)
+from mcpclient.framing.headers import Headers, encode_header, parse_fields
 from tests.support.properties import examples
 from tests.support.tables import each_row
 

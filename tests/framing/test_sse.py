@@ -8,13 +8,7 @@ from typing import NamedTuple
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpclient.framing.sse import (
-    MAX_RETRY,
-    Event,
-    EventDecoder,
-    OversizedEvent,
-    ServerSentEvent,
-)
+from mcpclient.framing.sse import MAX_RETRY, Event, EventDecoder, OversizedEvent, ServerSentEvent
 from tests.support.properties import examples
 from tests.support.tables import each_row
 

@@ -11,10 +11,7 @@ from hypothesis import strategies as st
 
 from mcpclient.errors import UsageError
 from mcpclient.jsonrpc import codec
-from mcpclient.jsonrpc.codec import (
-    decode,
-    encode,
-)
+from mcpclient.jsonrpc.codec import decode, encode
 from tests.support.properties import examples
 
 # Out

@@ -8,9 +8,7 @@ import pytest
 
 import mcpclient
 from mcpclient import Config, Manager, ServerConfig, Status, connect_all
-from mcpclient.errors import (
-    UsageError,
-)
+from mcpclient.errors import UsageError
 from tests.manager.fleet import Member, statuses
 
 pytestmark = pytest.mark.virtual_time

@@ -6,10 +6,7 @@ import asyncio
 
 import pytest
 
-from mcpclient.net.futures import (
-    cancel_all,
-    gather_outcomes,
-)
+from mcpclient.net.futures import cancel_all, gather_outcomes
 
 
 @pytest.mark.virtual_time

@@ -9,11 +9,7 @@ from typing import Callable
 
 import pytest
 
-from mcpclient.errors import (
-    ConnectFailed,
-    ConnectionLost,
-    ProtocolViolation,
-)
+from mcpclient.errors import ConnectFailed, ConnectionLost, ProtocolViolation
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.exchange import HttpRequest

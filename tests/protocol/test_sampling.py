@@ -11,10 +11,7 @@ import pytest
 
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.sampling import SamplingRequest, check_request, result_of
-from mcpclient.protocol.types import (
-    ToolResultContent,
-    ToolUseContent,
-)
+from mcpclient.protocol.types import ToolResultContent, ToolUseContent
 from tests.support.tables import each_row
 
 TOOL_USE = {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}}

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpclient.protocol.types import (
-    Tool,
-)
+from mcpclient.protocol.types import Tool
 from tests.support.tables import each_row
 
 # Results of tools

@@ -7,16 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance import (
-    authorized,
-    claims,
-    official,
-    peers,
-    readme,
-    replay,
-    server_suite,
-    summary,
-)
+from conformance import authorized, claims, official, peers, readme, replay, server_suite, summary
 from conformance.client_driver import SCENARIOS
 from conformance.live_plans import plans
 from conformance.results import (

@@ -9,21 +9,13 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import (
-    HttpError,
-    PeerError,
-    SessionExpired,
-    UsageError,
-)
+from mcpclient.errors import HttpError, PeerError, SessionExpired, UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.http_messages import (
-    CallerHeaders,
-    Refusal,
-)
+from mcpclient.transports.http_messages import CallerHeaders, Refusal
 from tests.support.tables import each_row
 
 URL = parse_url("https://h/mcp?token=s3cret")

@@ -6,16 +6,10 @@ import asyncio
 
 import pytest
 
-from mcpclient.errors import (
-    MessageTooLarge,
-)
+from mcpclient.errors import MessageTooLarge
 from tests.contract.transport_contract import ERA, call, post
 from tests.support.http_server import Answer, Request
-from tests.transports.test_streamable_http import (
-    failing,
-    opened,
-    result,
-)
+from tests.transports.test_streamable_http import failing, opened, result
 
 pytestmark = pytest.mark.virtual_time
 

@@ -11,12 +11,7 @@ from typing import Any, Callable
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import (
-    ConnectFailed,
-    McpError,
-    NotRecorded,
-    UsageError,
-)
+from mcpclient.errors import ConnectFailed, McpError, NotRecorded, UsageError
 from mcpclient.protocol.listen import SUBSCRIPTION_ID
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.protocol.types import Progress

@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.errors import (
-    ConnectionLost,
-    HttpError,
-    McpError,
-)
+from mcpclient.errors import ConnectionLost, HttpError, McpError
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, answered, call, failed, said

@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.adapters.schemas import reduced, rewriting
-from mcpclient.adapters.schemas.rewriting import (
-    modern_schema,
-    normal_schema,
-    with_root_apart,
-)
+from mcpclient.adapters.schemas.rewriting import modern_schema, normal_schema, with_root_apart
 from mcpclient.adapters.schemas.strict import CLAUDE, strict_schema, without_nulls
 from mcpclient.protocol.json_schema import target_of
 from mcpclient.protocol.schema import compile_schema

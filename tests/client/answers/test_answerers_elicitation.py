@@ -10,12 +10,7 @@ import pytest
 
 from mcpclient import Elicitation, ElicitationRequest, accept_defaults
 from mcpclient.client.answers.answerers import ElicitationAnswerer, ElicitationOption
-from mcpclient.errors import (
-    HandlerFailed,
-    PeerError,
-    UrlElicitationRequired,
-    UsageError,
-)
+from mcpclient.errors import HandlerFailed, PeerError, UrlElicitationRequired, UsageError
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
 from tests.support.tables import each_row
 

@@ -10,11 +10,7 @@ import pytest
 from mcpclient import Client
 from mcpclient.client.connection.opening import Opening
 from mcpclient.client.requests import connection_of
-from mcpclient.errors import (
-    ClientClosed,
-    HttpError,
-    ProtocolViolation,
-)
+from mcpclient.errors import ClientClosed, HttpError, ProtocolViolation
 from mcpclient.protocol.listen import EventsMissed
 from mcpclient.protocol.negotiation import Agreement
 from tests.client.connection.test_connection import methods

@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import (
-    McpError,
-    SessionExpired,
-)
+from mcpclient.errors import McpError, SessionExpired
 from tests.client.connection.test_connection import http, methods
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

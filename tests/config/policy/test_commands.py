@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mcpclient.config.policy.commands import (
-    commands_inside,
-    names_package,
-    spellings,
-)
+from mcpclient.config.policy.commands import commands_inside, names_package, spellings
 from mcpclient.config.policy.rules import CommandRule, read_rule
 from tests.support.tables import each_row
 

@@ -14,13 +14,7 @@ import mcpclient
 from mcpclient.cli.main import main
 from mcpclient.gate.gate import Gate
 from mcpclient.net.user_folders import state_folder
-from tests.entries.bundles.making import (
-    Entry,
-    manifest,
-    option,
-    python_server,
-    write_bundle,
-)
+from tests.entries.bundles.making import Entry, manifest, option, python_server, write_bundle
 
 OPTIONS = {
     "key": option("string", sensitive=True, required=True),

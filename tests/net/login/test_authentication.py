@@ -9,17 +9,10 @@ from typing import Any
 
 import pytest
 
-from mcpclient.auth.options import (
-    OAuth,
-)
+from mcpclient.auth.options import OAuth
 from mcpclient.errors import AuthorizationRequired
 from mcpclient.net.login import authentication
-from mcpclient.net.login.authentication import (
-    authorizer_for,
-    log_in,
-    log_out,
-    run_in_owner_loop,
-)
+from mcpclient.net.login.authentication import authorizer_for, log_in, log_out, run_in_owner_loop
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

@@ -26,11 +26,7 @@ from mcpclient.auth.effects import (
 )
 from mcpclient.auth.options import BearerToken, OAuth
 from mcpclient.client.client import Client
-from mcpclient.errors import (
-    AuthError,
-    CallTimeout,
-    HttpError,
-)
+from mcpclient.errors import AuthError, CallTimeout, HttpError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.guarded_fetch import GuardedFetcher

@@ -11,11 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.errors import CommandNotFound, UsageError
-from mcpclient.net.process.launch import (
-    LaunchPlan,
-    child_environment,
-    windows_launch_plan,
-)
+from mcpclient.net.process.launch import LaunchPlan, child_environment, windows_launch_plan
 from tests.support.properties import examples
 from tests.support.tables import each_row
 

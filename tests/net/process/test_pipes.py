@@ -11,12 +11,7 @@ from typing import IO, NamedTuple
 
 import pytest
 
-from mcpclient.net.process.pipes import (
-    PipeReader,
-    PipeWriter,
-    ThreadedReader,
-    ThreadedWriter,
-)
+from mcpclient.net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from tests.net.process_helpers import until
 
 pytestmark = pytest.mark.needs_posix
