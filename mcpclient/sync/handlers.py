@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 import inspect
 from collections.abc import Awaitable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from functools import partial, wraps
 from typing import Any, Callable, Union, cast
 
@@ -84,9 +84,8 @@ def ask_unless_read_only(ask: Callable[[Call], bool | str | Awaitable[bool | str
 
 def _moved(value: Any) -> Any:
     """Move a function, or the functions among the fields of a record or a mapping."""
-    if is_dataclass(value) and not isinstance(value, type):
-        held = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
-        return replace(value, **_moved_among(held))
+    if hasattr(value, "_asdict") and not isinstance(value, type):
+        return value._replace(**_moved_among(value._asdict()))
     if isinstance(value, Mapping):
         return {**value, **_moved_among(value)}
     return in_worker(value) if callable(value) else value
