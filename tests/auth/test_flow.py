@@ -66,6 +66,15 @@ def test_a_configured_secret_goes_on_in_another_process() -> None:
     assert [form["client_secret"] for form in scene.issuer.token_forms] == ["s3cret"] * 2
 
 
+def test_a_refused_access_token_is_discarded() -> None:
+    """F-AUTH-5: also where nothing can renew it, and nobody is there to get another one."""
+    scene = logged_in(token_fields={})
+    scene.issuer.tokens.clear()
+    scene.leave()
+    assert scene.world.run(scene.authorization.current_grant()) is None
+    assert scene.world.run(scene.process().current_grant()) is None
+
+
 def test_an_early_renewal_that_was_refused_is_an_error() -> None:
     """F-AUTH-5: a refused token is gone, and losing the connection does not renew it."""
     scene = logged_in(later=3560)

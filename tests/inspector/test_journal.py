@@ -171,6 +171,14 @@ def test_every_kind_of_record(record: dict[str, Any], expected: str) -> None:
     assert f"{made.lane} {made.kind}: {made.label} | {made.detail}".rstrip() == expected
 
 
+def test_the_next_connection_begins_with_new_ids() -> None:
+    journal = Journal()
+    row({"direction": "sent", "message": {"id": 1, "method": "ping"}}, journal, 0)
+    journal.row(1, {"transcript": 1, "transport": "stdio", "target": "npx"}, 50)
+    answer = row({"message": {"id": 1, "result": {}}}, journal, 2)
+    assert (answer.label, answer.partner) == ("answer", None)
+
+
 def test_requests_without_an_answer_are_forgotten_in_the_end() -> None:
     journal = Journal()
     for number in range(10_001):
