@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Config, Manager, ServerConfig, connect_all, load_config
+from mcpclient import Config, Manager, Policy, ServerConfig, connect_all, load_config
 from mcpclient.errors import ServersFailed, UsageError
 from mcpclient.gate.gate import Gate
 from mcpclient.manager.fleet import configured_servers
@@ -34,6 +34,13 @@ def test_forms(given: Any, targets: Any) -> None:
     servers = configured_servers(given, Gate())
     assert {name: server.target for name, server in servers.items()} == targets
     assert all(name == server.name for name, server in servers.items())
+
+
+def test_a_policy_judges_what_was_loaded_without_it() -> None:
+    """F-MANY-9"""
+    loaded = Config({"evil": ServerConfig("evil", target=URL)})
+    (evil,) = configured_servers(loaded, Gate(Policy(deny=["name:evil"]))).values()
+    assert evil.state == "denied"
 
 
 @pytest.mark.parametrize("given", [5, URL, None, {"": URL}, {3: URL}])

@@ -36,11 +36,15 @@ async def lock(path: Path, *tools: Any) -> Member:
 
 def test_a_digest_is_of_canonical_json() -> None:
     """F-MANY-16, F-SAFE-5: all that a model or a program acts upon, whatever its order."""
-    raw = {"description": "ü", "name": "a", "_meta": {"x": 1}, "inputSchema": {"b": 1, "a": 2}}
-    definition = definition_of({**raw, "other": 1})
-    text = '{"_meta":{"x":1},"description":"ü","inputSchema":{"a":2,"b":1},"name":"a"}'
-    assert digest_of(definition) == hashlib.sha256(text.encode()).hexdigest()
-    assert digest_of({**definition, "annotations": {}}) != digest_of(definition)
+    raw = {
+        **{"description": "ü", "name": "a", "_meta": {"x": 1}, "inputSchema": {"b": 1, "a": 2}},
+        **{"annotations": {"readOnlyHint": True}, "other": 1},
+    }
+    text = (
+        '{"_meta":{"x":1},"annotations":{"readOnlyHint":true},"description":"ü",'
+        '"inputSchema":{"a":2,"b":1},"name":"a"}'
+    )
+    assert digest_of(definition_of(raw)) == hashlib.sha256(text.encode()).hexdigest()
 
 
 async def test_the_lock_file_can_be_reviewed(tmp_path: Path) -> None:
