@@ -3,24 +3,23 @@
 For a single call the server is left out: it is answered where it would be sent. So what is measured
 is only the way of a call from one thread into the event loop of another, and of its result back.
 Most of that is what the system takes to wake a thread, which depends on the machine and on what
-else it does; so a bare queue and a lock do the same in the same run.
+else it does; so a bare task and a lock make the same calls in the same run.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from queue import SimpleQueue
-from threading import Lock, Thread
-from time import perf_counter
+from threading import Lock
+from time import process_time
 from typing import Any
 
 import mcpclient
 from mcpclient import sync
+from mcpclient.sync.loop_thread import running_loop_thread
 
 from .worker import Stopwatch
 
@@ -42,9 +41,8 @@ async def call_blocking(watch: Stopwatch, count: int, where: Any) -> dict[str, i
         with watch:
             awaited = [await _awaited(client, count) for _ in range(_ROUNDS)]
             others = await asyncio.get_running_loop().run_in_executor(None, _others, where, count)
-    bare = others.pop("bare")
     more = {name: cost - min(awaited) for name, cost in others.items()}
-    return {**more, "times": more["more"] / bare}
+    return {**more, "times": more["more"] / more["bare"]}
 
 
 def leave_server_out(client: mcpclient.Client) -> None:
@@ -57,10 +55,10 @@ async def _answer(*_: object) -> dict[str, Any]:
 
 
 async def _awaited(client: mcpclient.Client, count: int) -> float:
-    started = perf_counter()
+    started = process_time()
     for _ in range(count):
         await client.call_tool("echo")
-    return (perf_counter() - started) / count
+    return (process_time() - started) / count
 
 
 def _others(where: Any, count: int) -> dict[str, float]:
@@ -69,10 +67,13 @@ def _others(where: Any, count: int) -> dict[str, float]:
         shared = client.async_client
         leave_server_out(shared)
         return {
-            "more": _best(lambda: client.call_tool("echo"), count),
-            "run": _best(lambda: asyncio.run(shared.call_tool("echo")), count // _FEWER),
+            **_best(
+                count,
+                more=lambda: client.call_tool("echo"),
+                bare=lambda: _call_barely(shared.call_tool("echo")),
+            ),
+            **_best(count // _FEWER, run=lambda: asyncio.run(shared.call_tool("echo"))),
             "portal": _by_portal(where, count) if find_spec("anyio") else 0.0,
-            "bare": _by_queue(count),
         }
 
 
@@ -83,60 +84,48 @@ def _by_portal(where: Any, count: int) -> float:
         portal.call(client.connect)
         leave_server_out(client)
         try:
-            return _best(lambda: portal.call(client.call_tool, "echo"), count)
+            return _best(count, portal=lambda: portal.call(client.call_tool, "echo"))["portal"]
         finally:
             portal.call(client.close)
 
 
-def _by_queue(count: int) -> float:
-    with _bare_queue() as bare:
-        return _best(bare, count)
+def _call_barely(call: Coroutine[Any, Any, object]) -> None:
+    """Run a call in the loop of the blocking clients by the plainest way: a task and a lock."""
+    ended = Lock()
+    ended.acquire()
+
+    async def run() -> None:
+        await call
+        ended.release()
+
+    loop = running_loop_thread().loop
+    loop.call_soon_threadsafe(lambda: loop.create_task(run()))
+    ended.acquire()
 
 
-@contextmanager
-def _bare_queue() -> Iterator[Callable[[], None]]:
-    """The plainest way to another thread and back: a queue and a lock, without an event loop."""
-    handed: SimpleQueue[Lock | None] = SimpleQueue()
-
-    def hand_back() -> None:
-        for lock in iter(handed.get, None):
-            lock.release()
-
-    def hand_over() -> None:
-        lock = Lock()
-        lock.acquire()
-        handed.put(lock)
-        lock.acquire()
-
-    Thread(target=hand_back, daemon=True).start()
-    try:
-        yield hand_over
-    finally:
-        handed.put(None)
-
-
-def _best(call: Callable[[], object] | Callable[[], Awaitable[object]], count: int) -> float:
-    costs = []
+def _best(count: int, **ways: Callable[[], object]) -> dict[str, float]:
+    """Return the cost of a call each way: the least of rounds that take turns."""
+    costs: dict[str, list[float]] = {name: [] for name in ways}
     for _ in range(_ROUNDS):
-        started = perf_counter()
-        for _ in range(count):
-            call()
-        costs.append((perf_counter() - started) / count)
-    return min(costs)
+        for name, call in ways.items():
+            started = process_time()
+            for _ in range(count):
+                call()
+            costs[name].append((process_time() - started) / count)
+    return {name: min(each) for name, each in costs.items()}
 
 
 async def call_from_threads(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Measure 64 calls over 8 threads as multiples of what they cost over 8 tasks.
 
-    ``least`` is the same with the plainest way to another thread and back added to the cost of the
-    tasks.
+    ``least`` is the same by the plainest way to the loop and back.
     """
     async with mcpclient.connect(where) as client:
         with watch:
             tasks = min([await _over_tasks(client) for _ in range(count)])
             blocking = asyncio.get_running_loop().run_in_executor(None, _over_threads, where, count)
             threads, bare = await blocking
-    return {"threads": threads / tasks, "least": (tasks + bare) / tasks}
+    return {"threads": threads / tasks, "least": bare / tasks}
 
 
 async def _over_tasks(client: mcpclient.Client) -> float:
@@ -144,25 +133,27 @@ async def _over_tasks(client: mcpclient.Client) -> float:
         for _ in range(_CALLS // _THREADS):
             await client.call_tool("echo", {"message": "x"})
 
-    started = perf_counter()
+    started = process_time()
     await asyncio.gather(*(use() for _ in range(_THREADS)))
-    return perf_counter() - started
+    return process_time() - started
 
 
 def _over_threads(where: Any, count: int) -> tuple[float, float]:
-    with sync.connect(where) as client, _bare_queue() as bare, ThreadPoolExecutor(_THREADS) as pool:
+    message = {"message": "x"}
+    with sync.connect(where) as client, ThreadPoolExecutor(_THREADS) as pool:
+        shared = client.async_client
 
-        def best(call: Callable[[], object]) -> float:
+        def over_threads(call: Callable[[], object]) -> None:
             def use() -> None:
                 for _ in range(_CALLS // _THREADS):
                     call()
 
-            costs = []
-            for _ in range(count):
-                started = perf_counter()
-                for used in [pool.submit(use) for _ in range(_THREADS)]:
-                    used.result()
-                costs.append(perf_counter() - started)
-            return min(costs)
+            for used in [pool.submit(use) for _ in range(_THREADS)]:
+                used.result()
 
-        return best(lambda: client.call_tool("echo", {"message": "x"})), best(bare)
+        best = _best(
+            count // _ROUNDS,
+            threads=lambda: over_threads(lambda: client.call_tool("echo", message)),
+            bare=lambda: over_threads(lambda: _call_barely(shared.call_tool("echo", message))),
+        )
+        return best["threads"], best["bare"]

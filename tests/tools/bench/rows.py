@@ -89,11 +89,13 @@ PEAK = Measure(
 )
 SECONDS_ALL = Measure("time", "s for all", lambda answer, row: answer["seconds"], digits=2)
 CPU_ALL = Measure("cpu", "s CPU for all", lambda answer, row: answer["cpu"], digits=2)
-MORE_BLOCKING = Measure("more", "µs more", lambda answer, row: 1e6 * answer["more"])
+MORE_BLOCKING = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"])
 MORE_START = Measure("more", "ms more", lambda answer, row: 1e3 * answer["more"])
-TIMES_BARE = Measure("times", "x of a bare queue", lambda answer, row: answer["times"], digits=2)
-BY_RUN = Measure("run", "µs by asyncio.run", lambda answer, row: 1e6 * answer["run"])
-BY_PORTAL = Measure("portal", "µs by anyio's portal", lambda answer, row: 1e6 * answer["portal"])
+TIMES_BARE = Measure("times", "x of a bare task", lambda answer, row: answer["times"], digits=2)
+BY_RUN = Measure("run", "µs CPU by asyncio.run", lambda answer, row: 1e6 * answer["run"])
+BY_PORTAL = Measure(
+    "portal", "µs CPU by anyio's portal", lambda answer, row: 1e6 * answer["portal"]
+)
 BY_THREADS = Measure("threads", "x of 8 tasks", lambda answer, row: answer["threads"], digits=2)
 BARE_THREADS = Measure("least", "x at least", lambda answer, row: answer["least"], digits=2)
 MORE = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"], digits=2)
