@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 # Comparing takes quadratic time, and names come from servers, models and files.
 _MAX_CHARACTERS = 80
@@ -15,6 +14,8 @@ def did_you_mean(name: str, known: Iterable[str], prefix: str = "") -> str:
 
     ``prefix``: printed before the known name.
     """
+    from difflib import get_close_matches
+
     spelled = {each[:_MAX_CHARACTERS].lower(): each for each in known}
     similar = get_close_matches(name[:_MAX_CHARACTERS].lower(), spelled, n=1)
     return f"did you mean {prefix + spelled[similar[0]]!r}?" if similar else ""

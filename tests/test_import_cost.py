@@ -144,6 +144,23 @@ def test_a_client_over_http_loads_no_other_transport() -> None:
     assert not loaded & {*others, "calendar"}
 
 
+def test_a_manager_of_servers_made_in_code_loads_nothing_that_reads_files() -> None:
+    """F-PACK-3: nor the rules of a policy, where neither the program nor the enterprise has any."""
+    server = [sys.executable, "mcpclient/testing/demo_server.py"]
+    loaded = modules_after(
+        f"""
+        async def connect():
+            async with mcpclient.connect_all({{"demo": {server!r}}}):
+                pass
+        asyncio.run(connect())
+        """,
+        before="import asyncio, mcpclient",
+    )
+    assert own("manager.manager", "gate.gate") <= loaded
+    files = own("config.policy", "config.reading", "config.sheet", "entries.entry")
+    assert not loaded & {*files, *own("formats", "recording.secrets"), "difflib", "tomllib"}
+
+
 def command_line(*words: str) -> set[str]:
     """Return the modules that the command line loads for these words, without its output."""
     quiet = "import contextlib, io; import mcpclient"

@@ -17,7 +17,7 @@ from ..protocol.types import CallToolResult, Implementation, Tool
 from .connection.connection import Connection
 from .connection.limits import DEFAULT, Default, Seconds
 from .connection.options import EraMemory, Options
-from .connection.targets import Target, route_to
+from .connection.targets import Target, mapping_of, route_to
 from .contents import Contents
 from .listed_tools import checked_arguments
 from .requests import ProgressHandler, with_meta
@@ -85,12 +85,13 @@ class Client(Contents):
     _eras = EraMemory()
 
     def __init__(self, target: Target, **given: Unpack[ClientOptions]) -> None:
-        if isinstance(target, Mapping) or is_bundle(target):
+        mapping = mapping_of(target)
+        if mapping is not None:
             if is_bundle(target):  # a copy that lacks more than one part for it names all
                 from ..entries.bundles import manifest  # noqa: F401
-            from .configured import client_arguments, mapping_of
+            from .configured import client_arguments
 
-            arguments: Any = client_arguments(mapping_of(target) or {}, given)
+            arguments: Any = client_arguments(mapping, given)
             target, given = arguments
         options = Options.of(given, os.environ, self._eras)
         super().__init__(Connection(route_to(target, options), options))

@@ -16,7 +16,7 @@ from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
 from ..net.files import read_file
 from ..net.network_options import Negotiate
-from ..net.paths import absolute_path, is_bundle
+from ..net.paths import absolute_path
 from ..net.user_folders import home_folder
 from ..suggestions import did_you_mean
 
@@ -39,13 +39,6 @@ class ReadMapping(NamedTuple):
     target: str | list[str]
     options: dict[str, Any]
     bundle: Bundle | None = None
-
-
-def mapping_of(target: object) -> Mapping[str, Any] | None:
-    """Return the entry that a target is, or that names the bundle that it is; None for others."""
-    if is_bundle(target):
-        return {"bundle": target}
-    return target if isinstance(target, Mapping) else None
 
 
 def read_mapping(

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, Literal
 
-from ..client.connection.targets import Target
-from ..entries.fields import Naming
+from ..client.connection.targets import Target, mapping_of
 from ..errors import UsageError
 from ..framing.escaping import escape_line
 from ..suggestions import there_is_no
-from .sheet import Sheet
 
 if TYPE_CHECKING:
     from ..entries.bundles.archive import Bundle
+    from ..entries.fields import Naming
+    from .sheet import Sheet
 
 Severity = Literal["error", "warning"]
 
@@ -120,11 +120,11 @@ class ServerConfig:
 
         Raises `UsageError` for a mapping that is not an entry.
         """
-        from ..client.configured import entry_of, mapping_of, read_mapping, with_given
-
         given = mapping_of(self.target)
         if given is None:
             return self
+        from ..client.configured import entry_of, read_mapping, with_given
+
         read = read_mapping(given, self.name, is_judged=True)
         entry, target, options, bundle = read
         written = entry_of(given)

@@ -9,10 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..entries.applications import KINDS
 from ..errors import UsageError
 from ..net.user_folders import config_folder, home_folder, named_folder
-from ..suggestions import there_are, there_is_no
 
 Scope = Literal["plugin", "user", "project", "local"]
 
@@ -101,6 +99,8 @@ def application_places(
     start: str, environ: Mapping[str, str], platform: str = sys.platform
 ) -> Iterator[FoundConfig]:
     """Yield every file that an application may have, whether or not it exists."""
+    from ..entries.applications import KINDS
+
     home = str(home_folder(environ, platform))
     data = named_folder(environ, "XDG_CONFIG_HOME") or f"{home}/.config"
     if platform == "win32":
@@ -134,6 +134,9 @@ def discover_configs(
 
     Raises `UsageError` for an application that is not known.
     """
+    from ..entries.applications import KINDS
+    from ..suggestions import there_are, there_is_no
+
     known = sorted({kind.application for kind in KINDS if kind.folders})
     for name in apps or ():
         if name not in known:

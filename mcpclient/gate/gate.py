@@ -14,19 +14,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from os.path import realpath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..client.connection.target_names import runs_here
 from ..config.config import Problem, ServerConfig, State
-from ..config.policy.policy import Policy
-from ..config.reading import ConfigReader
 from ..config.scopes import Place, enterprise_place
-from ..entries.entry import EntryError
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
 from ..net.files import change_file, read_file
 from ..net.process.programs import HeadersFrom
 from ..net.user_folders import state_folder
+
+if TYPE_CHECKING:
+    from ..config.policy.policy import Policy
 
 _SETTINGS_FILE = "managed-settings.json"
 _MAX_STORE_SIZE = 4 * 1024 * 1024
@@ -160,6 +160,9 @@ class Gate:
         rules = [] if self._policy is None else [self._policy]
         settings = enterprise_place(_SETTINGS_FILE)
         if settings is not None:
+            from ..config.policy.policy import Policy
+            from ..config.reading import ConfigReader
+
             document = ConfigReader(problems).document(settings.path, expected=True)
             policy = Policy(allow=[])
             if document is not None:
@@ -268,6 +271,8 @@ class Gate:
                     return refused(server, "denied", verdict.reason)
                 reasons.append(verdict.reason)
         if ready.bundle is not None:
+            from ..entries.entry import EntryError
+
             try:
                 ready.bundle.unpack()
             except EntryError as error:

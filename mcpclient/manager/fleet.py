@@ -15,7 +15,6 @@ from ..client.connection.reconnection import Reconnect
 from ..client.connection.target_names import name_targets
 from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
-from ..config.policy.policy import Policy
 from ..errors import UsageError
 from ..framing.logs import logger_for
 from ..gate.gate import Gate
@@ -29,6 +28,7 @@ from .tools import Catalog
 
 if TYPE_CHECKING:
     from ..client.connection.caps import Caps
+    from ..config.policy.policy import Policy
 
 _logger = logger_for("mcpclient.manager")
 

@@ -29,9 +29,7 @@ from ..client.connection.options import Wiring
 from ..client.connection.reconnection import Reconnect, Status
 from ..client.connection.targets import Target
 from ..config.config import Config, Problem, ServerConfig
-from ..config.policy.policy import Policy
 from ..entries.fields import Naming
-from ..entries.variables import InputsOption
 from ..errors import ClientClosed, ConnectionLost, McpError, ServersFailed, UsageError
 from ..gate.gate import Approvals
 from ..net.futures import LoopBound, cancel_all, claiming
@@ -50,6 +48,8 @@ if TYPE_CHECKING:
     from ..adapters.model_api import Provider
     from ..adapters.toolbox import Toolbox, ToolboxOptions
     from ..client.connection.client_options import ClientOptions
+    from ..config.policy.policy import Policy
+    from ..entries.variables import InputsOption
     from ..typing_compat import Unpack
 
 _CLOSE_SECONDS = 5.0

@@ -7,7 +7,6 @@ shared by all processes of its owner: a cache, so an invalid or unreadable file 
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -323,7 +322,9 @@ def digest_of(definition: Definition) -> str:
 
 def _compared(before: str, after: str) -> str:
     lines = before.splitlines(), after.splitlines()
-    return escape("\n".join(difflib.unified_diff(*lines, "locked", "offered", lineterm="", n=1)))
+    from difflib import unified_diff
+
+    return escape("\n".join(unified_diff(*lines, "locked", "offered", lineterm="", n=1)))
 
 
 # Memory

@@ -56,7 +56,7 @@ _MIN_WAIT = 0.001
 # Seconds between checks whether a server has read a request, and seconds that its answer may take
 # from then on, before it counts as silent. One that starts slowly reads nothing until it runs, and
 # is slow to answer then; one that complains about the probe on stderr will not answer it.
-_LOOK_EVERY = 0.05
+_LOOK_EVERY = 0.1
 _ANSWERS_WITHIN = 0.2
 _LATE_ANSWERS_WITHIN = 10.0
 _COMPLAINT = r"(?i)error|warn|invalid|unknown|unsupported|not found|fail|traceback"

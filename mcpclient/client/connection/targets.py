@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
-from ...net.paths import absolute_path
+from ...net.paths import absolute_path, is_bundle
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from .options import Options, Route, refuse
@@ -32,6 +32,13 @@ Target = Union[
 transport, an ASGI application, or a server object of the Python SDK or of fastmcp."""
 
 _URL = re.compile(r"\s*[A-Za-z][A-Za-z0-9+.-]*://")
+
+
+def mapping_of(target: object) -> Mapping[str, Any] | None:
+    """Return the entry that a target is, or that names the bundle that it is; None for others."""
+    if is_bundle(target):
+        return {"bundle": target}
+    return target if isinstance(target, Mapping) else None
 
 
 def route_to(target: Target, options: Options) -> Route:

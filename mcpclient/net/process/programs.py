@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import os
-import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +26,9 @@ def links_of(program: str, search_path: str | None = None) -> list[str]:
     when there is no such program.
     """
     try:
-        found = shutil.which(program, path=search_path)
+        from shutil import which
+
+        found = which(program, path=search_path)
         if found is None:
             return []
         paths = [found]
