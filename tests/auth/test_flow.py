@@ -67,7 +67,7 @@ def test_a_configured_secret_goes_on_in_another_process() -> None:
 
 
 def test_a_refused_access_token_is_discarded() -> None:
-    """F-AUTH-5: also where nothing can renew it, and nobody is there to get another one."""
+    """F-AUTH-5: also where nothing can renew it, and no user is there to get another one."""
     scene = logged_in(token_fields={})
     scene.issuer.tokens.clear()
     scene.leave()
