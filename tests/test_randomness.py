@@ -13,10 +13,9 @@ import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from importlib import import_module
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import SimpleNamespace
 from typing import Any, Callable, cast
 
 import pytest
@@ -29,6 +28,7 @@ from mcpclient.auth.options import OAuth
 from mcpclient.auth.signing import DpopProver, Es256Key
 from mcpclient.bridging.rounds import Rounds
 from mcpclient.cli import inspect as inspect_command
+from mcpclient.cli.screen import Screen
 from mcpclient.client.answers.task_answers import _ReceivedTask
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.websocket import WebSocketHandshake, WebSocketProtocol
@@ -39,6 +39,8 @@ from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.local_http import LocalRequest
 from mcpclient.net.login.authentication import FlowRunner
 from mcpclient.net.login.storage import MemoryStore, _Security
+from mcpclient.net.process.launch import launch
+from mcpclient.sandbox.rights import Sandbox
 from mcpclient.sessions.sockets import Place, listen
 from mcpclient.transports.backoff import Retries
 from tests.auth.world import (
@@ -48,6 +50,7 @@ from tests.auth.world import (
     call_server,
     decode_jwt,
 )
+from tests.cli.test_inspect import work
 from tests.tools.imports import read_sources
 from tests.tools.randomness import uses_of_randomness
 
@@ -70,16 +73,16 @@ def unpadded(text: object) -> bytes:
     return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 
 
-def login() -> tuple[str, str]:
-    """The state and the verifier of a whole login, as its authorization code was exchanged."""
+def login() -> tuple[str, AuthorizationServerFake]:
+    """The state of a whole login, and the server that has exchanged its authorization code."""
     world = RealWorld()
     issuer = AuthorizationServerFake(world)
-    server = ResourceServerFake(world, [issuer])
+    issuer.token_fields["token_type"] = "DPoP"
+    server = ResourceServerFake(world, [issuer], scheme="DPoP")
     world.user = issuer.authorize
-    call_server(world, Authorization(server.url, OAuth()), server)
+    call_server(world, Authorization(server.url, OAuth(dpop=True)), server)
     (visited,) = world.visited
-    (form,) = issuer.token_forms
-    return visited.state, form["code_verifier"]
+    return visited.state, issuer
 
 
 def state() -> bytes:
@@ -87,7 +90,8 @@ def state() -> bytes:
 
 
 def verifier() -> bytes:
-    return unpadded(login()[1])
+    (form,) = login()[1].token_forms
+    return unpadded(form["code_verifier"])
 
 
 def assertion_id() -> bytes:
@@ -103,8 +107,9 @@ def proof_id() -> bytes:
 
 
 def proof_key() -> bytes:
-    authorization = Authorization("https://mcp.example/mcp", OAuth(dpop=True))
-    return unpadded(RealWorld().run(authorization._the_prover()).key.to_secret())
+    (request,) = login()[1].token_requests
+    header: Any = decode_jwt(request.headers["DPoP"])[0]
+    return unpadded(header["jwk"]["x"])
 
 
 def bytes_for_flows() -> bytes:
@@ -138,7 +143,11 @@ def page_nonce() -> bytes:
 
 
 def page_token() -> bytes:
-    return bytes.fromhex(inspect(Manager({}))._token)
+    async def main() -> str:
+        async with inspect(Manager({})) as inspector:
+            return inspector.url.partition("#t=")[2]
+
+    return bytes.fromhex(asyncio.run(main()))
 
 
 def session_token() -> bytes:
@@ -158,15 +167,10 @@ def redirect_file() -> bytes:
         names.append(through.stem)
         raise asyncio.CancelledError
 
-    async def main() -> None:
-        options = SimpleNamespace(json=False, no_browser=False)
-        screen = SimpleNamespace(show=lambda text: None, say=lambda text: None)
-        inspector = inspect(Manager({}))
-        with pytest.MonkeyPatch.context() as patch, suppress(asyncio.CancelledError):
-            patch.setattr(inspect_command, "open_browser", open_browser)
-            await inspect_command._run(inspector, cast(Any, options), cast(Any, screen))
-
-    asyncio.run(main())
+    screen = Screen(StringIO(), StringIO(), {})
+    with pytest.MonkeyPatch.context() as patch, suppress(asyncio.CancelledError):
+        patch.setattr(inspect_command, "open_browser", open_browser)
+        asyncio.run(work(["http://127.0.0.1:1/"], screen))
     return bytes.fromhex(names[0])
 
 
@@ -192,10 +196,9 @@ def sandbox_folder() -> bytes:
     """The name of a folder in one that every user can write to."""
     if sys.platform != "linux":
         pytest.skip("is a program of Linux")
-    launcher = import_module("mcpclient.sandbox.launcher")
-    keeper = launcher._Keeper({"temporary": "/tmp", "write": [], "seconds": 0}, 1, False)
-    os.close(keeper._load)
-    return bytes.fromhex(keeper._folder.rpartition("-")[2])
+    process = launch(["/bin/sh", "-c", "echo $TMPDIR"], {}, None, Sandbox(best_effort=True))
+    output, _ = process.communicate(timeout=60)
+    return bytes.fromhex(output.decode().strip().rpartition("-")[2])
 
 
 def rounds_of_questions() -> tuple[bytes, bytes]:

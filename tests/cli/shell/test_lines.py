@@ -62,11 +62,17 @@ def screen() -> Screen:
 
 def test_edited_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-SHOW-5: what is typed is what others write above, and can be recalled once it is kept."""
-    monkeypatch.setattr(lines, "LineEditor", FakeEditor)
+    made: list[FakeEditor] = []
+
+    def editor_of(*given: Any) -> FakeEditor:
+        made.append(FakeEditor(*given))
+        return made[0]
+
+    monkeypatch.setattr(lines, "LineEditor", editor_of)
     history, shown = History(None), screen()
     history.add("earlier")
     edited = EditedLines(shown, nothing, history)
-    editor: Any = edited._editor
+    (editor,) = made
     editor.screen = shown
 
     async def main() -> None:

@@ -214,8 +214,7 @@ async def test_a_name_from_a_server_is_never_an_option() -> None:
     }
     async with in_shell(answers=answers) as world:
         await world.run("prompts", "tools")
-        session = world.shell._session
-        assert candidates(typing_at("prompt ", 7), session, ()) == ['"--trace=F" ']
-        assert candidates(typing_at("call ", 5), session, ()) == [f'"{name}" ']
+        assert world.shell.complete("prompt ", 7) == ['"--trace=F" ']
+        assert world.shell.complete("call ", 5) == [f'"{name}" ']
         assert await world.run('prompt "--trace=F"', f'call "{name}"') == ["user: hi", "called"]
         assert "prompt needs PROMPT" in (await world.fail("prompt --trace=F"))[1]
