@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from mcpclient.errors import ConnectFailed
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.proxies import proxy_headers
 from mcpclient.net.stream import Stream
+from tests.net.certificates import Authority
 from tests.net.peers import Proxy, Recorder, dialer_with, echo, serve
 from tests.support.tables import each_row
 
@@ -50,6 +52,17 @@ async def test_credentials_are_sent_to_the_proxy() -> None:
         with pytest.raises(ConnectFailed, match="asks for credentials"):
             await through(f"http://127.0.0.1:{port}", url)
     assert proxy_headers(parse_url("http://proxy.test")) == []
+
+
+async def test_a_proxy_is_not_shown_the_client_certificate(tmp_path: Path) -> None:
+    """F-HTTP-12, F-AUTH-13: it is for the server; a proxy that demands one gets none."""
+    authority = Authority(tmp_path)
+    tls = authority.server_context("localhost", client_authority=authority)
+    async with serve(echo) as server, serve(Proxy().handle, tls=tls) as port:
+        proxy, url = f"https://localhost:{port}", f"ws://server.test:{server}"
+        own = authority.client_file()
+        with pytest.raises(ConnectFailed):
+            await through(proxy, url, ca_file=authority.file, client_cert=own)
 
 
 @each_row(

@@ -15,7 +15,7 @@ from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.http_messages import CallerHeaders, Refusal
+from mcpclient.transports.http_messages import CallerHeaders, HeaderSource, Refusal
 from tests.support.tables import each_row
 
 URL = parse_url("https://h/mcp?token=s3cret")
@@ -47,6 +47,15 @@ def test_headers_are_a_mapping(headers: Any) -> None:
     with pytest.raises(UsageError, match="headers are a mapping") as refused:
         asyncio.run(CallerHeaders(lambda: headers, URL).provided_for(None))
     assert "s3cret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("source", [{"authorization": "mine"}, lambda: {"authorization": "mine"}])
+def test_credentials_go_before_headers_of_the_caller(source: HeaderSource) -> None:
+    """F-HTTP-1, F-AUTH-13: also before a provider's; but a single call may have its own."""
+    headers = CallerHeaders(source, URL, {"Authorization": "Bearer token"})
+    assert asyncio.run(headers.provided_for(None)) == [("Authorization", "Bearer token")]
+    call = call_with({"AUTHORIZATION": "Bearer call"})
+    assert asyncio.run(headers.provided_for(call)) == [("AUTHORIZATION", "Bearer call")]
 
 
 # Errors

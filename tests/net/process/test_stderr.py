@@ -86,6 +86,16 @@ def test_a_target_that_raises_is_logged_once_and_still_served(
     assert caplog.text.count("RuntimeError: broken callback") == 1
 
 
+def test_the_tail_is_the_last_64_kib() -> None:
+    """F-STD-4: at most twice that is kept of any output."""
+    tee = StderrTee("discard")
+    for number in range(40_000):
+        tee.write(b"%06d\n" % number)
+        assert len(tee._kept) <= 2 * 64 * 1024
+    assert len(tee.tail()) == 64 * 1024
+    assert tee.tail(14) == "039998\n039999\n"
+
+
 def test_the_tail_does_not_begin_within_a_character() -> None:
     """F-STD-4"""
     tee = StderrTee("discard")
