@@ -6,6 +6,7 @@ from mcpclient.auth.url_guard import (
     UrlPolicy,
     assert_safe_url,
     check_address,
+    origin_of,
     resolve,
     without_query,
 )
@@ -101,6 +102,20 @@ def test_a_public_address_may_be_connected_to() -> None:
     check_address("8.8.8.8", "https://auth.example/", STRICT)
     with pytest.raises(SsrfError, match="unreadable"):
         check_address("example", "https://auth.example/", STRICT)
+
+
+def test_an_origin_the_user_named_may_be_private() -> None:
+    """F-AUTH-10: a server inside the company is where the user said; no other address is, and http
+    is not used.
+    """
+    policy = UrlPolicy(trusted_origins=frozenset({origin_of("https://10.0.0.1:8443/mcp")}))
+    assert_safe_url("https://10.0.0.1:8443/.well-known/x", "https://10.0.0.1:8443", policy)
+    check_address("10.0.0.1", "https://10.0.0.1:8443/x", policy)
+    assert "private" in reason_for("https://10.0.0.1/x", policy)
+    assert "only https" in reason_for("http://10.0.0.1:8443/x", policy)
+    for address in ("127.0.0.1", "10.0.0.1", "::1", "::ffff:10.0.0.1", "fe80::1"):
+        with pytest.raises(SsrfError, match="resolves to"):  # of a public name
+            check_address(address, "https://auth.example/token", policy)
 
 
 def test_a_reference_of_a_server() -> None:

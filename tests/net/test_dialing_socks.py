@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mcpclient.errors import ConnectKind
-from tests.net.peers import SocksProxy, echo, serve
+from mcpclient.errors import ConnectKind, McpError
+from mcpclient.framing.uri import parse_url
+from mcpclient.net.stream import Stream
+from tests.net.peers import Recorder, SocksProxy, dialer_with, echo, serve
 from tests.net.test_proxies_socks import refusal, resolving
 from tests.net.test_proxies_tunnel import through
 
@@ -29,3 +31,20 @@ async def test_a_name_that_does_not_resolve_here_is_told() -> None:
     error = await refusal(SocksProxy(), "https://nobody.invalid", "socks5://")
     assert error.kind is ConnectKind.UNKNOWN_HOST
     assert "'nobody.invalid' cannot be resolved" in str(error)
+
+
+async def test_addresses_that_are_resolved_here_are_checked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-HTTP-15: as without a proxy."""
+    resolving(monkeypatch, "10.0.0.1", "8.8.8.8")
+
+    def check(address: str) -> None:
+        if address.startswith("10."):
+            raise McpError(f"{address} is private")
+
+    proxy = SocksProxy()
+    async with serve(echo) as server, serve(proxy.handle) as port:
+        dialer, url = dialer_with(f"socks5://127.0.0.1:{port}"), f"tcp://server.test:{server}"
+        (await dialer.dial(parse_url(url), lambda: Stream(Recorder()), check)).abort()
+    assert proxy.asked == ["8.8.8.8"]
