@@ -28,7 +28,7 @@ NODE = "20.18.0"
 
 # What only lints or counts, and is not needed to run a test.
 _NOT_NEEDED = (
-    *("coverage", "pytest-cov", "mypy", "types-psutil", "ruff"),
+    *("bandit", "coverage", "pytest-cov", "mypy", "types-psutil", "ruff"),
     *("anthropic", "openai", "google-genai", "botocore"),
 )
 # Compiled parts that were built with Rust since 1.78 need a library that Wine 8 lacks
