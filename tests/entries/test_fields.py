@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 from mcpclient.entries.entry import READERS
 from mcpclient.entries.fields import (
@@ -13,8 +13,10 @@ from mcpclient.entries.fields import (
     TRANSPORT_NAMES,
     NamingStyle,
     is_comment,
+    restrictions_in,
 )
 from mcpclient.manager.naming import ToolNames
+from tests.support.tables import each_row
 
 
 def test_every_field_has_a_reader_and_one_meaning() -> None:
@@ -33,6 +35,23 @@ def test_a_field_restricts_or_is_harmless() -> None:
     """F-SAFE-3: none is in two of the tables."""
     assert not RESTRICTIVE & IGNORED
     assert not RESTRICTIVE & FIELDS.keys()
+
+
+@each_row(
+    ("entry", "restricts"),
+    [
+        *(({"sandbox": True}, True), ({"sandbox": {}}, True), ({"sandbox": False}, False)),
+        ({"sandbox": {"enabled": True, "network": False}}, True),
+        ({"sandbox": {"enabled": False}}, False),
+        ({"sandbox": {"network": False}, "sandboxEnabled": False}, False),
+        *(({"sandbox_mode": "read-only"}, True), ({"sandbox_mode": None}, False)),
+        *(({"network": False}, True), ({"network": {}}, True), ({"network": True}, False)),
+        *(({"readOnly": 1}, True), ({"permissions": []}, True), ({"approval_mode": "auto"}, False)),
+    ],
+)
+def test_what_restricts(entry: dict[str, Any], restricts: bool) -> None:
+    """F-SAFE-3: what is switched off forbids nothing; any other value does."""
+    assert bool(restrictions_in(entry)) is restricts
 
 
 def test_every_way_is_known_everywhere() -> None:

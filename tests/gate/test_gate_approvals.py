@@ -74,6 +74,20 @@ def test_the_real_path_counts(store: Path, server: ServerConfig, tmp_path: Path)
     assert approvals.is_approved(replace(server, source=str(tmp_path / "link" / ".mcp.json")))
 
 
+def test_another_name_file_or_entry_asks_again(
+    store: Path, server: ServerConfig, tmp_path: Path
+) -> None:
+    """F-MANY-7: by real path, name and the entry as written."""
+    approvals = Approvals(store=store)
+    approvals.approve(server)
+    for other in (
+        replace(server, raw={"command": "npx", "env": {}}),
+        replace(server, name="gitlab"),
+        replace(server, source=str(tmp_path / "other" / ".mcp.json")),
+    ):
+        assert not approvals.is_approved(other)
+
+
 CORRUPT = [
     *("", "{", "[]", "[" * 100_000, '{"version": 1}', '{"version": 1, "approved": {}}'),
     *('{"version": 1, "approved": [1]}', '{"version": 2, "approved": ["KEY"]}'),

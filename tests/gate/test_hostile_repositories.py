@@ -407,6 +407,13 @@ def test_a_restriction_that_is_not_carried_out_refuses(
     assert not repository.has_run()
 
 
+def test_a_sandbox_for_a_remote_server_is_not_carried_out(repository: Repository) -> None:
+    """F-SAFE-3, F-BOX-1: nothing runs here, so the entry is refused and not reached without."""
+    repository.write(s={"url": "https://x.example/mcp", "sandbox": True})
+    approve_all()
+    assert load_config().servers["s"].state == "denied"
+
+
 def test_a_restriction_that_is_switched_off_is_none(repository: Repository) -> None:
     """F-SAFE-3"""
     off: dict[str, Any] = {"sandbox": {"enabled": False}, "sandboxEnabled": False, "network": True}

@@ -36,6 +36,27 @@ def test_deny_wins_and_tells_the_rule() -> None:
     assert repr(policy) == "Policy(allow=['name:*'], deny=['name:x'])"
 
 
+def test_both_what_is_written_and_what_is_connected_to_are_judged() -> None:
+    """F-MANY-9: judged before and after expansion."""
+    deny = Policy(deny=["url:https://evil.com/*", "command:evil"])
+    assert not is_allowed(deny, "https://evil.com/", written="https://${HOST}/")
+    assert not is_allowed(deny, "https://good.com/", written="https://evil.com/${A}")
+    assert not is_allowed(deny, ["good"], written=["evil", "${A}"])
+    allow = Policy(allow=["url:https://*.corp.com/*"])
+    assert is_allowed(allow, "https://a.corp.com/", written="${BASE}/")
+    assert not is_allowed(allow, "https://evil.com/", written="https://a.corp.com/${A}")
+
+
+def test_a_path_of_its_own_does_not_hide_a_denied_program(tmp_path: Path) -> None:
+    """F-MANY-9: a link on the ``PATH`` of the entry is a name of the program, too."""
+    program = tmp_path / "evil"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "good").symlink_to(program)
+    options = {"env": {"Path": str(tmp_path)}}
+    assert not is_allowed(Policy(deny=["command:evil"]), ["good"], options=options)
+
+
 @pytest.mark.parametrize("name", ["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "npm_config_x"])
 def test_variables_that_change_what_a_command_runs(name: str) -> None:
     """F-MANY-9: an allowed command with a PATH of its own is another command."""

@@ -48,6 +48,12 @@ def test_the_rules_of_claude_code() -> None:
     assert not rule.allows(["npx", "-y", "ab"], no_links)
 
 
+def test_a_denied_name_in_other_letters() -> None:
+    """F-MANY-9: upper case, and letters that look the same, are the same name in a deny list."""
+    assert not NameRule("Evil").matches("evil", generous=False)
+    assert NameRule("evil").matches("\uff45VIL ", generous=True)
+
+
 NO_RULES: list[object] = [
     *("", "github", "name:", "name: ", "command:", "command:'x", "command:''", "nome:x"),
     *("url:", "url:example.com", "url:https://", "url:https://u@x/", "url:https://x/?q"),
@@ -167,6 +173,8 @@ URLS = [
     ("https://corp.com/mcp/*", "https://corp.com/mcp/a/", True, True),
     ("https://corp.com/admin/*", "https://corp.com/x/..%2fadmin/y", False, True),
     ("https://corp.com/admin/*", "https://corp.com/%2561dmin/y", False, True),
+    ("https://corp.com/admin/*", "https://corp.com/%252561dmin/y", False, True),
+    ("https://corp.com/admin/*", "https://corp.com/x%5c..%5cadmin/y", False, True),
     ("https://corp.com/admin/*", "https://corp.com//admin;a/y", False, True),
     ("https://corp.com/caf%C3%A9/*", "https://corp.com/café/x", True, True),
     ("https://corp.com/a:b", "https://corp.com/a%3Ab", True, True),
