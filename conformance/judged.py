@@ -28,8 +28,7 @@ from conformance.replay.recorded import revision_offered
 from conformance.results import FAILED, LEFT_OUT, PASSED, TRANSPORT_OF, Row
 from conformance.traces import Traffic
 from mcpclient.protocol.schema import SchemaLimits, compile_schema
-from mcpclient.recording.judging import message_of
-from mcpclient.recording.transcript import Transcript
+from mcpclient.recording.transcript import Transcript, message_of
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _ANY = "JSONRPCMessage"

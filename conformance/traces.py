@@ -19,8 +19,7 @@ from typing import Any
 
 from conformance import results
 from conformance.capture.taps import SENT, stdio
-from mcpclient.recording.judging import message_of
-from mcpclient.recording.transcript import read_transcripts
+from mcpclient.recording.transcript import message_of, read_transcripts
 
 _FOLDER = "CONFORMANCE_TRACES"  # a variable, so that programs which are started find it as well
 

@@ -31,10 +31,9 @@ from ..protocol.faults import Fault, lists
 from ..protocol.negotiation import era_of
 from ..protocol.schema import compile_schema
 from ..protocol.schema.values import describe
-from ..recording.judging import message_of
 from ..recording.redaction import Redactor
 from ..recording.secrets import may_be_secret
-from ..recording.transcript import error_facts
+from ..recording.transcript import error_facts, message_of
 from .spans import Span
 
 _PAGE: Speech = {

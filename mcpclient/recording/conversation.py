@@ -18,7 +18,7 @@ from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.wire_object import objects_in, value_at
 from .fields import REDACTED_NAME
 from .redaction import Redactor
-from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload
+from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload, message_of
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}
 
@@ -151,7 +151,7 @@ class _Reader:
         elif "http" in record or record.get("frame", "binary") != "binary":
             return  # the opening of a WebSocket, or what keeps and ends it
         elif record["direction"] == "sent":
-            for message in _messages_in(bytes_of_payload(record)):
+            for message in _messages_in(record):
                 self._sent(message)
         elif "end" in record:
             self._lose_all(_NO_ANSWER)
@@ -197,7 +197,7 @@ class _Reader:
 
     def _http_request(self, record: Record) -> _HttpChannel:
         headers = _headers_of(record["http"])
-        messages = list(_messages_in(bytes_of_payload(record)))
+        messages = list(_messages_in(record))
         calls = [call for call in map(self._sent, messages) if call is not None]
         continued = self._positions.get(headers.get("last-event-id", ""))
         if continued is not None:
@@ -334,11 +334,8 @@ def _id_of(value: Any, name: str = "id") -> RequestId:
     return f"no id: {found!r}" if request_id is None else request_id
 
 
-def _messages_in(payload: bytes) -> Iterator[Message]:
-    try:
-        value = decode(payload) if payload else []
-    except MalformedMessage:
-        return
+def _messages_in(record: Record) -> Iterator[Message]:
+    value = message_of(record)
     for message in objects_in(value if isinstance(value, list) else [value]):
         if "jsonrpc" in message and isinstance(message.get("method", ""), str):
             yield message

@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..jsonrpc.codec import parse_json
 from ..protocol.faults import Fault, fault
 from ..protocol.faults.judge import Asked, Judge, envelope_fault
-from .transcript import Record
+from .transcript import Record, message_of
 
 _MAX_CHANNELS = 500
 
@@ -26,19 +25,6 @@ class Judged(NamedTuple):
 
 
 _NOTHING = Judged([], [], [])
-
-
-def message_of(record: Record) -> Any:
-    """Return the message, or the batch of messages, that a record carries, or None."""
-    if "message" in record:
-        return record["message"]
-    event = record.get("event")
-    data = event.get("data") if isinstance(event, dict) else record.get("text")
-    if isinstance(data, str) and data[:1] in ("{", "[") and record.get("channel") != "stderr":
-        data = parse_json(data)  # JSON that is not written compactly stands there as it came
-        if "http" in record and isinstance(data, dict) and "jsonrpc" not in data:
-            return None  # of a login, say
-    return data if isinstance(data, (dict, list)) else None
 
 
 class JudgedTranscript:

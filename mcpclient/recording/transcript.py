@@ -61,6 +61,7 @@ from .. import errors
 from ..errors import ConnectionLost, HttpError, McpError, UsageError, safe_str
 from ..framing.headers import Headers
 from ..framing.http1 import ResponseHead
+from ..jsonrpc.codec import parse_json
 from ..jsonrpc.messages import Message, RequestId
 from ..version import __version__
 from .redaction import Redactor
@@ -229,6 +230,19 @@ def bytes_of_payload(record: Mapping[str, Any]) -> bytes:
     if "text" in record:
         return str(record["text"]).encode("utf-8", "surrogatepass")
     return base64.b64decode(record.get("base64", ""))
+
+
+def message_of(record: Record) -> Any:
+    """Return the message, or the batch of messages, that a record carries, or None."""
+    if "message" in record:
+        return record["message"]
+    event = record.get("event")
+    data = event.get("data") if isinstance(event, dict) else record.get("text")
+    if isinstance(data, str) and data[:1] in ("{", "[") and record.get("channel") != "stderr":
+        data = parse_json(data)  # JSON that is not written compactly stands there as it came
+        if "http" in record and isinstance(data, dict) and "jsonrpc" not in data:
+            return None  # of a login, say
+    return data if isinstance(data, (dict, list)) else None
 
 
 def bytes_of_event(record: Mapping[str, Any]) -> bytes:
