@@ -14,14 +14,17 @@ Of every server:
   progress; ``timeout`` is in seconds, counted anew when progress comes, and ``total`` in seconds
   that are not. With progress and a timeout, time matters: such a session is replayed as fast as it
   was recorded. ``meta`` is what the user puts into ``_meta``.
+- ``call_tools {calls}``: of this library: call several tools at once, each ``[name, arguments]``;
+  the outcome is a list.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
   the first ``progress`` arrives, or when the handler of the first ``request`` of the server is
   asked.
-- ``read_resource {uri}``, ``get_prompt {name, arguments?}``
+- ``read_resource {uri, meta?, fresh?}``, ``get_prompt {name, arguments?}``
 - ``complete {ref, argument, value, context?}``: ``ref`` as it stands on the wire; ``context`` holds
   the arguments that are known already.
 - ``together {steps}``: start all steps, in their order, and wait for all.
 - ``pause {seconds}``
+- ``connect_again``: of this library: close, and connect to the same server.
 - ``wait_for {method, count}``: until as many such notifications have come since the session began.
 - ``set_log_level {level}``: in the stateless era it travels with every later call of a tool.
 
@@ -51,7 +54,8 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``capabilities``: as they stand on the wire. Notifications of progress, changes and logging are
   taken in any case.
 - ``sampling``, ``elicitation``: the answers, in order, the last for all that come after. An answer
-  is the result, or ``{"error": {"code", "message"}}``, or ``{"never": true}``: it never comes, or
+  is the result, which may come ``after`` some seconds, or ``{"error": {"code", "message"}}``, or
+  ``{"raises": words}``: the user's function fails, or ``{"never": true}``: it never comes, or
   ``{"late": result}``: it comes when the server has withdrawn its request, or, should the client
   not have been told, when the next step begins.
 - ``roots``: the roots, to begin with.
@@ -61,13 +65,18 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``either``: whether Streamable HTTP is tried before legacy SSE.
 - ``keep_alive``: after how many seconds this library pings.
 - ``offers``: the revision that this library asks for; null: the newest, and others after it.
+- ``options``: others of this library, by their names: ``limits`` and ``reconnect`` with their
+  fields, ``roots_when_asked`` and ``headers_when_asked`` for functions, ``model`` for one that
+  answers sampling, and ``watched`` for hooks, one of which writes in capitals.
 
 Its ``auth``, for a protected server, says how to log in:
 
 - ``{"grant": "authorization_code"}``: register dynamically, unless ``client_id`` is given, perhaps
   with a ``client_secret``; the user says yes to everything.
 - ``{"grant": "client_credentials", "client_id", "client_secret"}``
-- either with a ``scope`` to ask for.
+- either with a ``scope`` to ask for, and other ``options`` of this library.
+- ``{"grant": "key"}`` or ``{"grant": "bearer"}`` with a ``value``: sent as it is.
+- ``{"grant": "workload", "value"}``: exchange the token of a platform for one of the server's.
 
 Outcomes, in the notes of a transcript (``channel`` is ``script``):
 
@@ -102,12 +111,14 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("list_resource_templates", "", ""),
         ("list_prompts", "", ""),
         ("call_tool", "name arguments", "progress timeout total meta"),
+        ("call_tools", "calls", ""),
         ("cancel_call", "name arguments after", ""),
-        ("read_resource", "uri", ""),
+        ("read_resource", "uri", "meta fresh"),
         ("get_prompt", "name", "arguments"),
         ("complete", "ref argument value", "context"),
         ("together", "steps", ""),
         ("pause", "seconds", ""),
+        ("connect_again", "", ""),
         ("wait_for", "method count", ""),
         ("set_log_level", "level", ""),
         ("subscribe", "uri", ""),
@@ -129,6 +140,7 @@ CLIENT = frozenset(
     {
         *("capabilities", "sampling", "elicitation", "roots"),
         *("headers", "connect_timeout", "retry_busy", "either", "offers", "keep_alive"),
+        "options",
     }
 )
 """What is said of the client and its user."""

@@ -62,6 +62,9 @@ def line_facts(line: bytes) -> Record:
     return {**payload_facts(line), "line_end": ""}
 
 
+_PUBLIC_AUTH = {"grant", "device", "scope", "options"}
+
+
 class Cleaner:
     """Turns one session, as it was seen, into records."""
 
@@ -86,7 +89,13 @@ class Cleaner:
     def header(self, header: Mapping[str, Any]) -> dict[str, Any]:
         """Return the header; it is to be made after the records."""
         as_recorded = self._redactor.message(_with_action(header, "accept", _ACCEPTED))
-        return dict(_with_action(as_recorded, _ACCEPTED, "accept"))
+        cleaned = dict(_with_action(as_recorded, _ACCEPTED, "accept"))
+        auth = header["script"]["auth"] or {}
+        # By its name it is a secret, and so is all that it holds.
+        known = {name: auth[name] for name in _PUBLIC_AUTH & auth.keys()}
+        if known:
+            cleaned["script"]["auth"] = {**cleaned["script"]["auth"], **known}
+        return cleaned
 
     def _facts(self, seen: Seen) -> Record:
         facts = self._hidden(seen.facts)

@@ -23,6 +23,7 @@ from .player import Player
 __all__ = ["HttpPeer", "RequestReader"]
 
 _CHUNKED = "chunked"
+_EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 _HEAD_LIMIT = 1 << 20
 
 
@@ -34,6 +35,7 @@ class HttpPeer:
         self._url = urlsplit(url)
         self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._answered = 0
 
     async def start(self) -> str:
         """Return the URL to connect to."""
@@ -83,7 +85,8 @@ class HttpPeer:
                 self._refuse(request, writer)
                 continue
             channel = line.record["channel"]
-            exchange = Exchange(writer, self._player.received_on(channel))
+            exchange = Exchange(writer, self._player.received_on(channel), self._answered)
+            self._answered += 1
             self._player.open(channel, exchange)
             either: set[asyncio.Future[Any]] = {reader.more(), exchange.ended}
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -111,13 +114,21 @@ class HttpPeer:
 
 
 class Exchange:
-    """The response to one request, of these records: a channel of the player."""
+    """The response to one request, of these records: a channel of the player.
 
-    def __init__(self, writer: asyncio.StreamWriter, records: Sequence[Record]) -> None:
+    What proxies change on the way, its ``number`` decides: every third response has hints before
+    it, and the next a body in chunks, with a trailer, where its length was given.
+    """
+
+    def __init__(
+        self, writer: asyncio.StreamWriter, records: Sequence[Record], number: int
+    ) -> None:
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.is_last = False
         self._writer = writer
         self._records = records
+        self._has_hints = number % 3 == 1
+        self._is_cut = number % 3 == 2
         self._chunked = False
         self._ends_by_closing = False
 
@@ -126,15 +137,18 @@ class Exchange:
         body = _body(record, names)
         head = self._head(record["http"], names) if "http" in record else b""
         if self._chunked:
-            body = b"%x\r\n%s\r\n" % (len(body), body) if body else b""
+            body = b"%x;n=1\r\n%s\r\n" % (len(body), body) if body else b""
             if record.get("end") == "complete":
-                body += b"0\r\n\r\n"
+                body += b"0\r\nX-Checksum: 1\r\n\r\n" if self._is_cut else b"0\r\n\r\n"
         return head + body
 
     def _head(self, http: Mapping[str, Any], names: Names) -> bytes:
         headers = [(name, names.played(value)) for name, value in http["headers"]]
-        self._chunked = _CHUNKED in header(headers, "transfer-encoding")
         length = sum(len(_body(record, names)) for record in self._records)
+        if self._is_cut and length and http["status"] == 200:
+            kept = [each for each in headers if each[0].lower() != "content-length"]
+            headers = [*kept, ("Transfer-Encoding", _CHUNKED)] if kept != headers else headers
+        self._chunked = _CHUNKED in header(headers, "transfer-encoding")
         lines = [
             f"{name}: {length if name.lower() == 'content-length' else value}"
             for name, value in headers
@@ -143,7 +157,8 @@ class Exchange:
         self._ends_by_closing = not has_end
         self.is_last = not has_end or header(headers, "connection").lower() == "close"
         status = f"HTTP/1.1 {http['status']} {http['reason']}"
-        return "\r\n".join([status, *lines, "", ""]).encode("latin-1")
+        hints = _EARLY if self._has_hints else b""
+        return hints + "\r\n".join([status, *lines, "", ""]).encode("latin-1")
 
     def write(self, data: bytes) -> None:
         """Write to the client, unless it has gone."""

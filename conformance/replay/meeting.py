@@ -154,6 +154,8 @@ class Meeting:
         note = self.player.told("begins", step=number)
         if note is not None:
             await self.player.reached(note)
+        if do == "connect_again":
+            self.player.forget_ids()
         self._doing = f"step {number} ({do})"
 
     def ends(self, number: int, outcome: dict[str, Any]) -> None:

@@ -210,6 +210,10 @@ class Player:
             if channel is not None and not self._was_refused(channel):
                 self.found(f"id {id!r} was used before: {described(record)}")
 
+    def forget_ids(self) -> None:
+        """Let ids be used again: in another session they are of other requests."""
+        self._ids.clear()
+
     def _was_refused(self, channel: str) -> bool:
         """Whether HTTP refused or redirected a request, so that it is sent again as it is."""
         heads = (record.get("http", {}) for record in self.received_on(channel))

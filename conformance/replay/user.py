@@ -12,6 +12,7 @@ from typing import Any, Callable, Protocol
 import mcpclient
 from mcpclient.client.connection.client_options import TransportName
 
+from .own_options import own_options
 from .visits import authentication
 
 __all__ = ["User"]
@@ -92,20 +93,21 @@ class User:
         self, target: Any, transport: TransportName, info: Mapping[str, Any]
     ) -> Outcome:
         """Connect; return the server's description, or why it failed."""
-        self._client = mcpclient.connect(
-            target,
-            transport=None if self._settings.get("either") else transport,
-            protocol_version=self._offers,
-            strict_version=True,  # as strict as the reference clients are
-            validate="strict",
-            auth=authentication(self._auth, info["name"], self._watcher.visit),
-            client_info=info,
-            on_notification=self._notified,
-            stderr="discard",
-            headers=self._settings.get("headers"),
-            retry_busy=self._settings.get("retry_busy", False),
+        options: dict[str, Any] = {
+            "transport": None if self._settings.get("either") else transport,
+            "protocol_version": self._offers,
+            "strict_version": True,  # as strict as the reference clients are
+            "validate": "strict",
+            "auth": authentication(self._auth, info["name"], self._watcher.visit),
+            "client_info": info,
+            "on_notification": self._notified,
+            "stderr": "discard",
+            "headers": self._settings.get("headers"),
+            "retry_busy": self._settings.get("retry_busy", False),
             **self._handlers(),
-        )
+            **own_options(self._settings.get("options", {})),
+        }
+        self._client = mcpclient.connect(target, **options)
         try:
             await self._client.connect()
         except mcpclient.McpError as error:
@@ -184,6 +186,9 @@ class User:
                 with suppress(asyncio.CancelledError):
                     await self._next_step.wait()
                 return _in_words_of_the_library(found["late"])
+            await asyncio.sleep(found.get("after", 0))
+            if "raises" in found:
+                raise ValueError(found["raises"])
             return _in_words_of_the_library(found)
 
         return answer
@@ -234,6 +239,13 @@ class User:
             options["max_timeout"] = step["total"]
         return (await self._client.call_tool(step["name"], step["arguments"], **options)).raw
 
+    async def call_tools(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
+        outcomes = await self._client.call_tools(step["calls"])
+        return [
+            failure_of(each) if isinstance(each, mcpclient.McpError) else each.raw
+            for each in outcomes
+        ]
+
     async def cancel_call(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
         def update(got: mcpclient.Progress) -> None:
             progress.append(_progress(got))
@@ -255,7 +267,8 @@ class User:
         return call.result().raw
 
     async def read_resource(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
-        return (await self._client.read_resource(step["uri"])).raw
+        options = {name: step[name] for name in ("meta", "fresh") if name in step}
+        return (await self._client.read_resource(step["uri"], **options)).raw
 
     async def get_prompt(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
         return (await self._client.get_prompt(step["name"], step.get("arguments"))).raw
@@ -278,6 +291,11 @@ class User:
         while self._told[step["method"]] < step["count"]:
             self._change.clear()
             await self._change.wait()
+        return {}
+
+    async def connect_again(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
+        await self._client.close()
+        await self._client.connect()
         return {}
 
     async def set_log_level(self, step: Mapping[str, Any], progress: list[Any]) -> Any:

@@ -25,12 +25,22 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Brow
     """Return the ``auth=`` that a script wants."""
     if auth is None:
         return None
-    options: dict[str, Any] = {"local_development": True, "trust_first_issuer": True}
+    if auth["grant"] == "key":
+        return mcpclient.ApiKey(lambda: auth["value"])
+    if auth["grant"] == "bearer":
+        return mcpclient.BearerToken(lambda: auth["value"])
+    options: dict[str, Any] = {
+        **{"local_development": True, "trust_first_issuer": True},
+        **auth.get("options", {}),
+    }
     for name in ("client_id", "client_secret", "device"):
         if name in auth:
             options[name] = auth[name]
     if "scope" in auth:
         options["scopes"] = auth["scope"].split()
+    if auth["grant"] == "workload":
+        store = mcpclient.MemoryStore()
+        return mcpclient.WorkloadIdentity(assertion=auth["value"], store=store, **options)
     if auth["grant"] == "client_credentials":
         return mcpclient.ClientCredentials(store=mcpclient.MemoryStore(), **options)
     return mcpclient.OAuth(

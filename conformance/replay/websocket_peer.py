@@ -19,9 +19,12 @@ from .names import Names
 __all__ = ["WebSocketPeer"]
 
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
-_TEXT, _BINARY, _CLOSE, _PING, _PONG = 1, 2, 8, 9, 10
+_MORE, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0, 1, 2, 8, 9, 10
 _OPCODES = {"binary": _BINARY, "close": _CLOSE, "ping": _PING, "pong": _PONG}
 _KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
+
+# What a ping between the frames of a message holds.
+_BETWEEN = b"between frames"
 
 # Headers that depend on the client's key, or offer extensions that the player lacks.
 _MADE_ANEW = {"sec-websocket-accept", "sec-websocket-extensions"}
@@ -48,6 +51,8 @@ class WebSocketPeer(HttpPeer):
     async def _take(self, frames: _Frames) -> None:
         opcode, payload, problems = await frames.next_message()
         self._player.check(not problems, f"a frame of the client's {' and '.join(problems)}")
+        if (opcode, payload) == (_PONG, _BETWEEN):
+            return
         record: Record = {"direction": "sent", "channel": "websocket"}
         if opcode == _CLOSE:
             record["frame"] = "close"
@@ -74,6 +79,7 @@ class _Frames:
         self._reader = reader
         self._writer = writer
         self._key = key.encode("ascii")
+        self._messages = 0
 
     # What the client says
 
@@ -117,7 +123,11 @@ class _Frames:
         if not record.keys() & {"message", "text", "base64", "frame"}:
             return b""
         payload = names.played_bytes(record, bytes_of_payload)
-        return _frame(_OPCODES.get(record.get("frame", ""), _TEXT), payload)
+        opcode = _OPCODES.get(record.get("frame", ""), _TEXT)
+        if opcode != _TEXT:
+            return _frame(opcode, payload)
+        self._messages += 1
+        return _in_frames(payload, 1 + self._messages % 3)
 
     def _opening(self, http: Mapping[str, Any], names: Names) -> bytes:
         headers = [
@@ -148,12 +158,25 @@ def _close_payload(record: Record) -> bytes:
     return struct.pack("!H", record["code"]) + str(record.get("reason", "")).encode()
 
 
-def _frame(opcode: int, payload: bytes) -> bytes:
-    size = len(payload)
+def _in_frames(text: bytes, count: int) -> bytes:
+    """Return a message in so many frames, as a server likes, and a ping after the first."""
+    size = -(-len(text) // count) or 1
+    pieces = [text[begin : begin + size] for begin in range(0, len(text), size)] or [b""]
+    frames = [
+        _frame(_MORE if number else _TEXT, piece, is_last=number == len(pieces) - 1)
+        for number, piece in enumerate(pieces)
+    ]
+    if len(frames) > 1:
+        frames.insert(1, _frame(_PING, _BETWEEN))
+    return b"".join(frames)
+
+
+def _frame(opcode: int, payload: bytes, *, is_last: bool = True) -> bytes:
+    first, size = 0x80 * is_last | opcode, len(payload)
     if size < 126:
-        head = bytes([0x80 | opcode, size])
+        head = bytes([first, size])
     elif size < 1 << 16:
-        head = struct.pack("!BBH", 0x80 | opcode, 126, size)
+        head = struct.pack("!BBH", first, 126, size)
     else:
-        head = struct.pack("!BBQ", 0x80 | opcode, 127, size)
+        head = struct.pack("!BBQ", first, 127, size)
     return head + payload

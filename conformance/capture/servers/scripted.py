@@ -21,6 +21,7 @@ from urllib.parse import parse_qs, urlsplit
 from conformance.capture.collection.reactions import plan_of
 from conformance.capture.collection.reactions.parts import (
     ANSWER,
+    DROPPED,
     ORIGIN,
     Await,
     Plan,
@@ -234,7 +235,9 @@ class HttpServer:
         if is_hello and self._talk.plan.has_session:
             self._sessions += 1
             headers.setdefault("Mcp-Session-Id", f"the-id-of-session-{self._sessions}")
-        if reply.events is not None:
+        if reply == DROPPED:
+            await exchange.end(cut=True)
+        elif reply.events is not None:
             await self._stream(exchange, message, reply, headers)
         elif reply.body is not None:
             exchange.whole(reply.status, headers, reply.body)
@@ -245,7 +248,7 @@ class HttpServer:
         else:
             usual = {"POST": 202, "GET": 405, "DELETE": 200}[exchange.method]
             exchange.whole(usual if reply.status == 200 else reply.status, headers, b"")
-        if reply.cut and reply.events is None:
+        if reply.cut and reply.events is None and reply != DROPPED:
             await exchange.end(cut=True)
 
     async def _stream(
@@ -306,7 +309,7 @@ class HttpServer:
         if path == "/.well-known/oauth-protected-resource/mcp":
             document = {"resource": f"{origin}/mcp", "authorization_servers": [origin]}
         elif path == "/.well-known/oauth-authorization-server":
-            document = self._metadata(origin)
+            document = json.loads(json.dumps(self._metadata(origin)).replace(ORIGIN, origin))
         elif path == "/register":
             document = {**json.loads(body), "client_id": "client-1"}
         elif path == "/device":

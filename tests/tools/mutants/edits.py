@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
@@ -23,30 +24,96 @@ _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.In: ast.NotIn,
     ast.NotIn: ast.In,
 }
+_OPPOSITES = {
+    **_COMPARISONS,
+    ast.Lt: ast.GtE,
+    ast.LtE: ast.Gt,
+    ast.Gt: ast.LtE,
+    ast.GtE: ast.Lt,
+}
 
 
 class Mutant(NamedTuple):
-    """An edit: the file, the outermost function, the line, and which of the line's edits."""
+    """An edit: the file, the outermost function, the line, and which of the line's edits.
+
+    ``decides``: a comparison becomes its opposite, and a constant another one; no limit moves by
+    one, and no text becomes a little longer.
+    """
 
     path: str
     function: str
     first_line: int
     line: int
     number: int
+    decides: bool = False
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line} ({self.function}, edit {self.number})"
 
 
-def mutants_of(path: Path, name: str, chance: random.Random) -> Iterator[Mutant]:
-    """Yield one mutant for each line that can be edited, in functions of the file."""
+_DECISIONS = (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.If, ast.While, ast.Constant)
+
+# Where a statement speaks to one of these, it speaks to the program and not to the server.
+_PROGRAM = {"_logger", "log", "_log", "_events", "_channel", "recorder", "hooks"}
+
+
+def mutants_of(
+    path: Path, name: str, chance: random.Random, *, decides: bool = False
+) -> Iterator[Mutant]:
+    """Yield one mutant for each line that can be edited, in functions of the file.
+
+    ``decides``: edit conditions and constants only, and none that the program alone can see: of
+    logs, of sentences, of the text of errors, of types, and of what refuses its arguments.
+    """
     tree = ast.parse(path.read_text("utf-8"))
     for qualname, function in _functions(tree, ""):
-        lines: dict[int, int] = {}
+        left_out = _for_the_program(function) if decides else set()
+        lines: dict[int, list[bool]] = defaultdict(list)
         for node in _edited_nodes(function):
-            lines[node.lineno] = lines.get(node.lineno, 0) + 1
-        for line, count in lines.items():
-            yield Mutant(name, qualname, function.lineno, line, chance.randrange(count))
+            is_left_out = decides and (not isinstance(node, _DECISIONS) or node in left_out)
+            lines[node.lineno].append(not is_left_out)
+        for line, edits in lines.items():
+            if any(edits):
+                chosen = [number for number, is_chosen in enumerate(edits) if is_chosen]
+                yield Mutant(name, qualname, function.lineno, line, chance.choice(chosen), decides)
+
+
+def _for_the_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast.AST]:
+    """Return the nodes of which a server cannot see anything."""
+    if function.name in ("__repr__", "__str__"):
+        return set(ast.walk(function))
+    found: set[ast.AST] = set()
+    for node in ast.walk(function):
+        if " " in _text_of(node):
+            found.add(node)
+        is_cast = isinstance(node, ast.Call) and "cast" in _names(node.func)
+        if isinstance(node, ast.Raise) or is_cast:
+            found.update(each for each in ast.walk(node) if _text_of(each))
+        elif isinstance(node, ast.Assert) or _tells_the_program(node):
+            found.update(ast.walk(node))
+        elif isinstance(node, ast.If) and all(map(_tells_the_program, node.body)):
+            found.update([node, *ast.walk(node.test)])
+    return found
+
+
+def _tells_the_program(node: ast.AST) -> bool:
+    """Whether a statement only logs, or says that the program has misused the library."""
+    if isinstance(node, ast.Raise):
+        return isinstance(node.exc, ast.Call) and "UsageError" in _names(node.exc.func)
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+        return False
+    return not _PROGRAM.isdisjoint(_names(node.value.func))
+
+
+def _names(node: ast.AST) -> set[str]:
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return names | {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute)}
+
+
+def _text_of(node: ast.AST) -> str:
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        return ""
+    return node.value
 
 
 def code_with(path: Path, mutant: Mutant) -> CodeType:
@@ -76,7 +143,7 @@ def _edited(
         if (qualname, node.lineno) == (mutant.function, mutant.first_line)
     )
     at_line = [node for node in _edited_nodes(function) if node.lineno == mutant.line]
-    _Edit(at_line[mutant.number]).visit(function)
+    _Edit(at_line[mutant.number], decides=mutant.decides).visit(function)
     return ast.fix_missing_locations(tree), function
 
 
@@ -141,21 +208,23 @@ def _can_edit(node: ast.AST, parent: ast.AST) -> bool:
 class _Edit(ast.NodeTransformer):
     """Edits one node."""
 
-    def __init__(self, node: ast.AST) -> None:
+    def __init__(self, node: ast.AST, *, decides: bool) -> None:
         self._node = node
+        self._comparisons = _OPPOSITES if decides else _COMPARISONS
+        self._other = _another if decides else _other
 
     def visit(self, node: ast.AST) -> ast.AST:
         return self._edited(node) if node is self._node else self.generic_visit(node)
 
     def _edited(self, node: ast.AST) -> ast.AST:
         if isinstance(node, ast.Compare):
-            node.ops = [_COMPARISONS[type(node.ops[0])]()]
+            node.ops = [self._comparisons[type(node.ops[0])]()]
         elif isinstance(node, ast.BoolOp):
             node.op = ast.And() if isinstance(node.op, ast.Or) else ast.Or()
         elif isinstance(node, ast.UnaryOp):
             return node.operand
         elif isinstance(node, ast.Constant):
-            return ast.copy_location(ast.Constant(_other(node.value)), node)
+            return ast.copy_location(ast.Constant(self._other(node.value)), node)
         elif isinstance(node, ast.Return):
             return ast.copy_location(ast.Return(ast.Constant(None)), node)
         elif isinstance(node, (ast.If, ast.While)):
@@ -163,6 +232,14 @@ class _Edit(ast.NodeTransformer):
         else:
             return ast.copy_location(ast.Pass(), node)
         return node
+
+
+def _another(value: Any) -> Any:
+    """Return a constant that has nothing in common with this one."""
+    if isinstance(value, (str, bytes)):
+        other = "x" if isinstance(value, str) else b"x"
+        return other if value != other else other * 2
+    return type(value)(not value) if isinstance(value, (bool, int, float)) else value
 
 
 def _other(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """``python -m tests.tools.saboteur.first_finding [NAME ...]``: replay until something is found.
 
-Each session in one chunking, and no further than the first that does not go as recorded.
+Each session in one chunking, the next in another, and no further than the first that does not go as
+recorded.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ async def first_finding(names: Sequence[str]) -> str | None:
     """Return the first finding; None when all goes as recorded."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def meet(name: str, transcript: Transcript) -> str | None:
+    async def meet(number: int, name: str, transcript: Transcript) -> str | None:
+        chunkings = replay.chunkings_of(transcript)
         async with turns:
             try:
-                report = await replay.replay(name, transcript, replay.chunkings_of(transcript)[0])
+                chunking = chunkings[number % len(chunkings)]
+                report = await replay.replay(name, transcript, chunking)
             except Exception as error:
                 return f"{name}: {type(error).__name__}: {error}"
         if report.checks and not report.findings:
@@ -32,8 +35,8 @@ async def first_finding(names: Sequence[str]) -> str | None:
         return f"{name}: {'; '.join(report.findings[:2]) or 'nothing was checked'}"
 
     meetings = [
-        asyncio.ensure_future(meet(name, transcript))
-        for name, transcript in replay.transcripts(names).items()
+        asyncio.ensure_future(meet(number, *item))
+        for number, item in enumerate(replay.transcripts(names).items())
     ]
     try:
         for meeting in asyncio.as_completed(meetings):

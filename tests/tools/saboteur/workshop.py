@@ -47,12 +47,12 @@ def edited(fault: Fault, root: Path = ROOT) -> str:
 
 
 def fresh_faults(count: int, seed: int) -> list[Fault]:
-    """Return random faults: edits of lines in the modules whose faults are seen."""
+    """Return random faults: other conditions and constants in the modules whose faults are seen."""
     chance = random.Random(seed)
     found = []
     for module in sorted({fault.module for fault in VISIBLE}):
         path = source_of(Fault(module, "", "", ""))
-        for mutant in mutants_of(path, path.name, chance):
+        for mutant in mutants_of(path, path.name, chance, decides=True):
             found.append((module, path, mutant))
     return [
         Fault(module, f"{mutant}", path.read_text("utf-8"), text_with(path, mutant))

@@ -13,7 +13,9 @@ from dataclasses import replace
 from conformance.capture.collection.reactions import (
     logins,
     openings,
+    options,
     questions,
+    rare,
     responses,
     stateless,
     streams,
@@ -32,6 +34,8 @@ REACTIONS: tuple[Reaction, ...] = (
     *stateless.SESSIONS,
     *tasks.SESSIONS,
     *logins.SESSIONS,
+    *options.SESSIONS,
+    *rare.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

@@ -86,6 +86,9 @@ _FOUND = (
         _login(f"resource-metadata-{name}", _DISCOVERY, HELLO, replies={_PRM: (reply,)})
         for name, reply in {
             "of-another": json(resource="https://example.com/mcp", authorization_servers=["x"]),
+            "of-all": json(resource=f"{ORIGIN}/", authorization_servers=[ORIGIN]),
+            "of-a-part": json(resource=f"{ORIGIN}/mc", authorization_servers=[ORIGIN]),
+            "of-a-query": json(resource=f"{ORIGIN}/mcp?a=1", authorization_servers=[ORIGIN]),
             "ill-typed": json(resource=f"{ORIGIN}/mcp", authorization_servers="one"),
             "without-servers": json(resource=f"{ORIGIN}/mcp", authorization_servers=[]),
             "no-json": plain(200, "<p>Hello</p>"),
@@ -110,6 +113,7 @@ _FOUND = (
             "ill-typed": {"token_endpoint": 5},
             "of-another-issuer": {"issuer": "https://example.com"},
             "unsafe": {"authorization_endpoint": "javascript:alert(1)"},
+            "with-a-query": {"authorization_endpoint": f"{ORIGIN}/authorize?tenant=1#part"},
             "offline": {"scopes_supported": ["tools", "offline_access"]},
             "basic": {"token_endpoint_auth_methods_supported": ["client_secret_basic"]},
         }.items()
@@ -119,6 +123,30 @@ _FOUND = (
         _DISCOVERY,
         HELLO,
         replies={"initialize": (_refused(401, 'scope="tools more"'), USUAL)},
+    ),
+)
+
+_OTHERWISE = (
+    *(
+        _login(f"for-{name}", _DISCOVERY, HELLO, PING, auth={**_CODE, **auth}, **members)
+        for name, auth, members in (
+            ("no-resource", {"options": {"resource": ""}}, {}),
+            ("another-resource", {"options": {"resource": "https://example.com/mcp"}}, {}),
+            ("an-account", {"options": {"account": "work"}}, {}),
+            (
+                "a-scope-offline",
+                {"scope": "tools"},
+                {"metadata": {"scopes_supported": ["tools", "offline_access"]}},
+            ),
+        )
+    ),
+    _login(
+        "for-a-workload",
+        "RFC 7523, 2.1: an assertion for a token; a refusal is final.",
+        HELLO,
+        PING,
+        replies={"ping": (_refused(401, 'error="invalid_token"'), USUAL)},
+        auth={"grant": "workload", "value": "the-assertion-of-a-workload"},
     ),
 )
 
@@ -147,6 +175,12 @@ _GRANTED = (
             "client-unknown": _error("invalid_client", 401),
             "failing": plain(503),
             "no-json": plain(200, "<p>Hello</p>"),
+            **{
+                f"that-lasts-{name}": json(
+                    access_token="the-token-with-the-number-1", token_type="Bearer", expires_in=time
+                )
+                for name, time in {"a-string": "3600", "nothing": 0, "for-ever": None}.items()
+            },
         }.items()
     ),
     *(
@@ -281,4 +315,11 @@ _WIDENED = (
     ),
 )
 
-SESSIONS: tuple[Reaction, ...] = (*_FOUND, *_REGISTERED, *_GRANTED, *_RENEWED, *_WIDENED)
+SESSIONS: tuple[Reaction, ...] = (
+    *_FOUND,
+    *_OTHERWISE,
+    *_REGISTERED,
+    *_GRANTED,
+    *_RENEWED,
+    *_WIDENED,
+)

@@ -71,6 +71,8 @@ class Plan:
 
 
 USUAL = Reply()
+DROPPED = Reply(0, cut=True)
+"""A connection that ends without an answer."""
 
 
 def error(code: int, message: str = "No", status: int = 200, **data: Any) -> Reply:

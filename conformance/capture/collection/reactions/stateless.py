@@ -25,7 +25,7 @@ from conformance.capture.collection.reactions.parts import (
 from conformance.scripts import Step
 
 _SUBSCRIPTION = {"io.modelcontextprotocol/subscriptionId": "{id}"}
-_READ: Step = {"do": "read_resource", "uri": "test://one"}
+READ: Step = {"do": "read_resource", "uri": "test://one"}
 _LIST_RESOURCES: Step = {"do": "list_resources"}
 
 
@@ -85,8 +85,8 @@ _CACHE = (
             ),
             "resources/list": (_kept({"resources": []}, 300), _kept({"resources": []}, 60_000.5)),
         },
-        *[_READ] * 8,
-        {**_READ, "uri": "test://two"},
+        *[READ] * 8,
+        {**READ, "uri": "test://two"},
         _LIST_RESOURCES,
         _LIST_RESOURCES,
         {"do": "pause", "seconds": 0.5},
@@ -117,23 +117,23 @@ _CACHE = (
                 ),
             ),
         },
-        _READ,
-        {**_READ, "uri": "test://two"},
+        READ,
+        {**READ, "uri": "test://two"},
         _listen(
-            _READ,
+            READ,
             HELLO,
             {"do": "wait_for", "method": "notifications/resources/updated", "count": 1},
-            _READ,
-            {**_READ, "uri": "test://two"},
+            READ,
+            {**READ, "uri": "test://two"},
             HELLO,
             {"do": "wait_for", "method": "notifications/resources/updated", "count": 2},
-            _READ,
+            READ,
             HELLO,
             until="resources/updated",
             count=3,
             uris=["test://one"],
         ),
-        _READ,
+        READ,
     ),
     stateless(
         "changes-what-is-fresh",
@@ -164,11 +164,11 @@ _CACHE = (
         "refuses-what-was-kept",
         _FRESH,
         {"resources/read": (_kept(_text("1"), 200), error(-32602, "gone"), _kept(_text("2")))},
-        _READ,
+        READ,
         {"do": "pause", "seconds": 0.4},
-        _READ,
-        _READ,
-        _READ,
+        READ,
+        READ,
+        READ,
         transports="http",
     ),
 )

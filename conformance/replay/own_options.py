@@ -1,0 +1,63 @@
+"""Options of this library that no other client has: for sessions in which it is the client."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import mcpclient
+from mcpclient.client.events.around import Proceed
+
+__all__ = ["own_options"]
+
+
+def own_options(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of `connect` that a script names; see `conformance.scripts`."""
+    options = dict(named)
+    for name, kind in (("limits", mcpclient.ServerLimits), ("reconnect", mcpclient.Reconnect)):
+        if name in options:
+            options[name] = kind(**options[name])
+    if options.pop("watched", False):
+        options["around"] = [_in_capitals]
+        options["hooks"] = mcpclient.Hooks(on_connect=_told, on_tool_call=_told, on_error=_told)
+    if "model" in options:
+        options["sampling"] = {"model": options.pop("model"), "complete": _completed}
+    for name in ("roots", "headers"):
+        if f"{name}_when_asked" in options:
+            options[name] = _returning(options.pop(f"{name}_when_asked"))
+    return options
+
+
+async def _in_capitals(call: mcpclient.Call, proceed: Proceed) -> mcpclient.CallToolResult:
+    """Change what is sent; refuse the tool that is called "forbidden"."""
+    if call.name == "forbidden":
+        return mcpclient.CallToolResult({"content": [], "isError": True})
+    text = call.arguments.get("text")
+    if text is None:
+        return await proceed(call)
+    meta = {"com.example/by": call.full_name}
+    return await proceed(dataclasses.replace(call, arguments={"text": text.upper()}, meta=meta))
+
+
+def _told(**facts: object) -> None:
+    pass
+
+
+async def _completed(messages: list[dict[str, Any]], options: Mapping[str, Any]) -> Any:
+    """Answer as a model does: in text, or by nothing where little may be said."""
+    most = options["max_tokens"]
+    if most < 10:
+        return None
+    text = f"{len(messages)} messages, at most {most} tokens"
+    if most < 50:
+        return text
+    message = {"role": "assistant", "content": text}
+    return {"model": "that-one", "choices": [{"message": message, "finish_reason": "length"}]}
+
+
+def _returning(value: Any) -> Any:
+    async def answer() -> Any:
+        return value
+
+    return answer
