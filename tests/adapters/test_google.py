@@ -6,6 +6,7 @@ from typing import Any
 
 from mcpclient.adapters.google import answer, request
 from mcpclient.protocol.sampling import SamplingRequest
+from tests.support.tables import each_row
 
 PARTS: list[dict[str, Any]] = [
     {"text": "hm", "thought": True},
@@ -34,3 +35,19 @@ def test_what_a_server_is_answered() -> None:
     back = {"role": "assistant", "content": [made["content"][1]]}
     (content,) = request(SamplingRequest({"messages": [back]}), "m")["contents"]
     assert content["parts"][0]["thoughtSignature"] == "c2ln"
+
+
+@each_row(
+    ("media_type", "is_taken"),
+    [("video/mp4", True), ("image/heic", True), ("audio/flac", True), ("video/x-other", False)],
+)
+def test_media_reach_a_model_that_takes_them(media_type: str, is_taken: bool) -> None:
+    """F-TOOL-3: as they are, or else as a line that says what they were."""
+    held = {"uri": "file:///a", "blob": "aGk=", "mimeType": media_type}
+    message = {"role": "user", "content": [{"type": "resource", "resource": held}]}
+    (content,) = request(SamplingRequest({"messages": [message]}), "m")["contents"]
+    (part,) = content["parts"]
+    assert part.get("inlineData") == (
+        {"mimeType": media_type, "data": "aGk="} if is_taken else None
+    )
+    assert is_taken or "the model does not accept this type" in part["text"]

@@ -47,15 +47,18 @@ PROMPT = {"name": "greet", "arguments": [{"name": "who", "required": True}]}
 )
 async def test_arguments_are_completed(reference: Any, wire: Mapping[str, Any]) -> None:
     """F-API-5: for prompts, templates and whatever reference is given as it is."""
-    server = Server(
-        completion_complete={"completion": {"values": ["Ada", 7], "total": 2, "hasMore": True}}
-    )
+
+    def complete(params: Mapping[str, Any]) -> dict[str, Any]:
+        more = {"total": 2, "hasMore": True} if "context" in params else {}
+        return {"completion": {"values": ["Ada", 7], **more}}
+
+    server = Server(completion_complete=complete)
     async with server.client() as client:
         found = await client.complete(reference, "who", "A", context={"tone": "kind"})
         assert found.values == ["Ada"]
         assert found.total == 2
         assert found.has_more
-        await client.complete(reference, "who", "A")
+        assert not (await client.complete(reference, "who", "A")).has_more
         argument = {"name": "who", "value": "A"}
         assert server.asked == [
             (

@@ -177,6 +177,10 @@ def test_the_next_connection_begins_with_new_ids() -> None:
     journal.row(1, {"transcript": 1, "transport": "stdio", "target": "npx"}, 50)
     answer = row({"message": {"id": 1, "result": {}}}, journal, 2)
     assert (answer.label, answer.partner) == ("answer", None)
+    row({"direction": "sent", "channel": "http-1", "http": {"method": "POST"}}, journal, 3)
+    journal.row(4, {"transcript": 1, "transport": "http", "target": "https://a.example"}, 50)
+    row({"channel": "http-1", "http": {"status": 200}}, journal, 5)
+    assert not journal.exchanges
 
 
 def test_requests_without_an_answer_are_forgotten_in_the_end() -> None:

@@ -4,16 +4,65 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpclient.protocol.types import Tool
+from mcpclient.protocol.types import CallToolResult, ImageContent, ResourceContents, Tool
 from tests.support.tables import each_row
+
+
+def text_result(*texts: str, **more: Any) -> CallToolResult:
+    return CallToolResult({"content": [{"type": "text", "text": text} for text in texts], **more})
+
 
 # Results of tools
 
 
-# Binary data
+@each_row(
+    ("result", "data"),
+    [
+        (text_result("[1, 2]", structuredContent={"a": 1}), {"a": 1}),
+        (text_result("1", structuredContent=0), 0),
+        # The wrapper of a value that is no object, and an object that only looks like one.
+        (text_result("1", structuredContent={"result": 1}), 1),
+        (
+            text_result("1", structuredContent={"result": 1, "unit": "m"}),
+            {"result": 1, "unit": "m"},
+        ),
+        (text_result('{"result": 1}', structuredContent={"result": 1}), {"result": 1}),
+        # Some servers write null for what is not there; a tool whose value is null says so in text.
+        (text_result("[1, 2]", structuredContent=None), [1, 2]),
+        (text_result("null", structuredContent=None), None),
+        (text_result(" 5 "), 5),
+        (text_result("5", "6"), "5\n6"),
+        (text_result("plain words"), "plain words"),
+        (text_result("[-Infinity]"), "[-Infinity]"),
+        (text_result("[" * 100_000), "[" * 100_000),
+        (CallToolResult({}), ""),
+    ],
+)
+def test_the_most_useful_data(result: CallToolResult, data: Any) -> None:
+    """F-API-3: structured content, else JSON found in the text, else the text."""
+    assert result.data == data
 
 
-# Resources
+@each_row(
+    ("data", "decoded"),
+    [
+        ("aGVsbG8=", b"hello"),
+        ("aGVsbG8", b"hello"),
+        ("aGVsbG8====", b"hello"),
+        ("aGVs\r\nbG8=\n", b"hello"),
+        ("-_-_", b"\xfb\xff\xbf"),
+        ("+/+/", b"\xfb\xff\xbf"),
+        ("a", b""),
+        ("aGVs$$bG8=", b""),
+        ("=aGVs", b""),
+        ("\ud800", b""),
+        (None, b""),
+    ],
+)
+def test_base64(data: Any, decoded: bytes) -> None:
+    """F-API-4: line breaks, both alphabets and missing padding are read; bad data is empty."""
+    assert ImageContent({"type": "image", "data": data}).data == decoded
+    assert ResourceContents({"blob": data}).data == decoded
 
 
 # Tools, prompts, and the rest
