@@ -20,7 +20,7 @@ def text_result(*texts: str, **more: Any) -> CallToolResult:
     [
         (text_result("[1, 2]", structuredContent={"a": 1}), {"a": 1}),
         (text_result("1", structuredContent=0), 0),
-        # The wrapper of a value that is no object, and an object that only looks like one.
+        # The wrapper of a value that is not an object, and an object that only looks like one.
         (text_result("1", structuredContent={"result": 1}), 1),
         (
             text_result("1", structuredContent={"result": 1, "unit": "m"}),
