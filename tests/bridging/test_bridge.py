@@ -170,30 +170,6 @@ async def test_a_large_result_keeps_its_bytes() -> None:
         assert await host.line() == told.encode()
 
 
-async def test_tasks_of_one_era_pass_unchanged() -> None:
-    """F-BRIDGE-1: a call that becomes a task, its questions, and its progress."""
-    server = McpServer("handshake")
-    server.capabilities = {"tools": {}, "tasks": {"list": {}, "requests": {"tools": {"call": {}}}}}
-    answers: dict[str, Any] = {
-        "tools/call": {"task": {"taskId": "t", "status": "working", "ttl": 1000}},
-        "tasks/get": {"taskId": "t", "status": "completed"},
-        "tasks/result": {"content": [], "_meta": {"x": 1}},
-        "tasks/list": {"tasks": []},
-        "tasks/cancel": {"taskId": "t", "status": "cancelled"},
-    }
-    server.answers.update(answers)
-    async with bridged(server) as (host, side):
-        opened = await host.initialize(tasks={"cancel": {}})
-        assert opened["capabilities"] == server.capabilities
-        call = {"name": "echo", "arguments": {}, "task": {"ttl": 1000}}
-        for method, answer in answers.items():
-            params = call if method == "tools/call" else {"taskId": "t"}
-            assert (await host.request(method, params))["result"] == answer
-            assert server.messages(method)[0]["params"] == params
-        side.say('{"method":"notifications/tasks/status","params":{"taskId":"t","ttl":1.0}}')
-        assert b'"params":{"taskId":"t","ttl":1.0}' in await host.line()
-
-
 async def test_tools_that_are_not_offered_are_neither_listed_nor_called() -> None:
     """F-BRIDGE-1, F-SAFE-5: the call does not reach the server."""
     server = McpServer("handshake")

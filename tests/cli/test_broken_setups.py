@@ -65,8 +65,6 @@ def check(row: Row, capsys: Capture) -> None:
     assert row.code == 0 or not PYTHON_ONLY.search(lines[-1])
 
 
-# A command that cannot be started
-
 # A server process that ends
 
 ENDS = {

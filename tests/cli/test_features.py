@@ -47,19 +47,6 @@ def test_it_says_how_long_the_answer_took(revision: str) -> None:
 # tools
 
 
-def test_tools_are_listed_with_their_arguments() -> None:
-    answer = ask("tools")
-    assert answer.text.splitlines() == [
-        "TOOL   ARGUMENTS     DESCRIPTION",
-        "echo   message       Say the same again",
-        "add    a b           Add two numbers",
-        "count  to [seconds]  Count slowly, and report the progress",
-        "fail   [reason]      Fail, as tools sometimes do",
-    ]
-    assert [tool["name"] for tool in answer.raw["tools"]] == ["echo", "add", "count", "fail"]
-    assert answer.raw["tools"][0]["inputSchema"]["required"] == ["message"]
-
-
 @pytest.mark.parametrize(
     ("nameless", "said"), [([{}], "1 tool"), ([{"name": []}, {"name": 5}], "2 tools")]
 )
@@ -218,18 +205,6 @@ def test_an_image_is_noted_for_people_and_whole_for_files() -> None:
     assert answer.content.startswith(b"\x89PNG\r\n")
 
 
-# prompts
-
-
-def test_prompts_are_listed_with_their_arguments() -> None:
-    answer = ask("prompts")
-    assert answer.text.splitlines() == [
-        "PROMPT  ARGUMENTS     DESCRIPTION",
-        "haiku   topic [mood]  Ask for a haiku",
-    ]
-    assert answer.raw["prompts"][0]["arguments"][0]["required"] is True
-
-
 # prompt
 
 
@@ -312,6 +287,3 @@ def test_a_server_that_lists_no_tools_is_called_all_the_same() -> None:
     assert ask("call", "echo", "message=hi", answers=refused).text == "hi"
     with pytest.raises(PeerError):
         ask("call", "echo", answers={"tools/list": {"code": -32603, "message": "broken"}})
-
-
-# What is refused, by the command or by the server

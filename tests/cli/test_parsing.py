@@ -13,9 +13,6 @@ from mcpclient.cli.parsing import find_server, split_after_file
 from tests.cli.shell.in_shell import in_shell
 from tests.support.tables import each_row
 
-# The words of a command
-
-
 # Which server is meant
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mcpclient import CallToolResult, ImageContent, UsageError
 from mcpclient.cli.layout import (
@@ -35,20 +33,11 @@ from mcpclient.cli.render import (
 )
 from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
-from tests.support.properties import examples
 from tests.support.tables import each_row
 
 # Text and tables
 
 PLAIN = Style()
-
-
-@examples(60)
-@given(st.text(st.characters(exclude_categories=())))
-def test_what_is_on_one_line_stays_there(text: str) -> None:
-    """F-SHOW-3: whatever the text."""
-    assert "\n" not in one_line(text)
-    assert all(character >= " " for character in one_line(text))
 
 
 def test_json_is_ascii_and_exact() -> None:

@@ -11,7 +11,6 @@ from tests.client.scripted_server import HANDSHAKE, ScriptedServer
 
 LISTEN = "subscriptions/listen"
 TOOLS = "notifications/tools/list_changed"
-PROMPTS = "notifications/prompts/list_changed"
 UPDATED = "notifications/resources/updated"
 SUBSCRIPTION_ID = "io.modelcontextprotocol/subscriptionId"
 CHANGING = {"listChanged": True}

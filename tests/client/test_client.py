@@ -13,33 +13,15 @@ import pytest
 import mcpclient
 from mcpclient.client import client as client_module
 from mcpclient.client.client import Client
-from mcpclient.errors import ClientClosed, ConnectionLost
+from mcpclient.errors import ConnectionLost
 from tests.support.clients import client_of, spawn
 from tests.support.mcp_server import McpServer
-from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
 
 async def echo(client: Client, text: str = "x") -> str:
     return (await client.call_tool("echo", {"text": text})).text
-
-
-# What is known of the server
-
-
-def test_a_client_that_was_never_connected_knows_nothing() -> None:
-    """F-API-20"""
-    client = client_of()
-    assert not client.is_connected
-    assert client.server_info.name == ""
-    assert client.capabilities == {}
-    assert client.instructions is None
-    assert client.protocol_version is None
-    assert "not connected" in repr(client)
-    with pytest.raises(ClientClosed):
-        run(client.ping())
-    run(client.close())
 
 
 # Calls
@@ -58,9 +40,6 @@ async def test_in_the_stateless_era_every_request_carries_the_log_level() -> Non
     for call_message in server.messages("tools/call"):
         meta = call_message["params"]["_meta"]
         assert meta["io.modelcontextprotocol/logLevel"] == "warning"
-
-
-# One-shot helpers
 
 
 # Tasks, loops and threads

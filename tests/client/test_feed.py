@@ -7,17 +7,14 @@ import asyncio
 import pytest
 
 from mcpclient.client.requests import connection_of
-from mcpclient.errors import CallTimeout
 from mcpclient.protocol.listen import (
     EventsMissed,
     ListenFilter,
-    PromptsChanged,
     ResourceUpdated,
     ToolsChanged,
 )
 from tests.client.listening_server import (
     LISTEN,
-    PROMPTS,
     TOOLS,
     UPDATED,
     ListeningServer,
@@ -27,30 +24,6 @@ from tests.client.listening_server import (
 from tests.client.scripted_server import ScriptedServer, turns
 
 pytestmark = pytest.mark.virtual_time
-
-
-async def test_a_server_that_does_not_react_is_a_timeout() -> None:
-    """F-API-14: until it is acknowledged, the request is one like any other."""
-    server = ListeningServer()
-    server.acknowledges = False
-    async with server.client(timeout=3) as client:
-        with pytest.raises(CallTimeout):
-            async with client.listen(tools=True):
-                pass
-        assert asyncio.get_running_loop().time() == 3
-
-
-async def test_giving_up_on_opening_tells_the_server() -> None:
-    """F-API-8: cancelled while it waits for the acknowledgement."""
-    server = ListeningServer()
-    server.acknowledges = False
-    async with server.client() as client:
-        listening = client.listen(tools=True)  # held, so that it is not its end that tells
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(listening.__aenter__(), 1)
-        await turns()
-        assert len(server.sent("notifications/cancelled")) == 1
-        del listening
 
 
 async def test_an_event_before_the_acknowledgement_is_not_lost(
@@ -119,23 +92,6 @@ async def test_a_resource_stays_subscribed_while_somebody_listens() -> None:
 
 
 # A listener at work: kept up over losses, and ended in every way
-
-
-async def test_a_graceful_end_ends_the_loop() -> None:
-    """F-API-14: what came before it is still delivered."""
-    server = ListeningServer()
-    async with server.client() as client:
-        events = []
-        async with client.listen(tools=True, prompts=True) as subscription:
-            request = server.ids(LISTEN)[0]
-            server.tell(request, TOOLS)
-            server.tell(request, PROMPTS)
-            server.reply(request, {"resultType": "complete"})
-            await turns()
-            async for event in subscription:
-                events.append(type(event))
-        assert events == [ToolsChanged, PromptsChanged]
-    assert len(server.sent(LISTEN)) == 1
 
 
 async def test_an_end_before_the_acknowledgement_is_an_end() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,10 +22,6 @@ def answer(params: Mapping[str, Any]) -> dict[str, Any]:
         raise mcpclient.PeerError(-32602, "no such tool")
     text = f"{params['name']}{params['arguments'].get('number', '')}"
     return {"content": [{"type": "text", "text": text}], "isError": params["name"] == "bad"}
-
-
-def connected() -> mcpclient.Client:
-    return Server(tools_call=answer).client(protocol_version="2025-11-25")
 
 
 def told(outcomes: list[Any]) -> list[str]:
@@ -110,16 +105,3 @@ async def test_a_tool_that_is_a_task_is_called_as_one() -> None:
         outcomes = await client.call_tools([("slow", {}), ("quick", {})])
         assert asked == {"slow": True, "quick": False}
         assert told(outcomes)[1] == ""
-
-
-@pytest.mark.real_time
-async def test_the_other_event_loop() -> None:
-    """F-API-18: from whichever loop they are made."""
-    async with connected() as client:
-
-        def elsewhere() -> list[Any]:
-            return asyncio.run(client.call_tools(CALLS))
-
-        loop = asyncio.get_running_loop()
-        outcomes = await loop.run_in_executor(None, elsewhere)
-        assert told(outcomes) == ["a0", "b1", "bad2", "PeerError", "c4"]

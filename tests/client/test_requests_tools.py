@@ -16,17 +16,6 @@ pytestmark = pytest.mark.virtual_time
 ECHO = {"name": "echo", "inputSchema": {"type": "object"}, "vendor": {"kept": True}}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-async def test_tools_are_listed_with_all_they_have(version: str) -> None:
-    """F-API-2, F-WIRE-8: fields this library does not know are kept."""
-    server = Server(tools_list={"tools": [ECHO, {"name": "other"}, "no tool"]})
-    async with server.client(protocol_version=version) as client:
-        tools = await client.list_tools()
-        assert [tool.name for tool in tools] == ["echo", "other"]
-        assert tools[0].raw == ECHO
-        assert server.asked == [("tools/list", {})]
-
-
 class HeaderTransport(mcpclient.InProcessTransport):
     """An in-process transport that claims to have headers."""
 

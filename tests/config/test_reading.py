@@ -112,23 +112,6 @@ def read(
     return ConfigReader(problems).read(place, expected=True), problems
 
 
-def test_entries_and_what_stands_beside_them(tmp_path: Path) -> None:
-    """F-MANY-7: VS Code's servers and inputs."""
-    file, problems = read(
-        tmp_path / ".vscode" / "mcp.json",
-        {"inputs": [{"id": "a"}], "servers": {"a": ENTRY, "b": 3}},
-    )
-    assert file is not None
-    assert [(server.name, server.raw, server.path) for server in file.servers] == [
-        ("a", ENTRY, ("servers", "a")),
-        ("b", 3, ("servers", "b")),
-    ]
-    assert file.inputs == [{"id": "a"}]
-    assert problems == []
-    problem = file.servers[0].problem("error", "is odd", "command", hint="mend it")
-    assert (problem.line, problem.server, problem.field) == (9, "a", "command")
-
-
 def test_what_an_application_has_inside_is_no_server(tmp_path: Path) -> None:
     """F-MANY-7: Goose's file holds its own extensions beside the servers."""
     file, problems = read(

@@ -59,32 +59,6 @@ def test_the_headers_of_continue() -> None:
     assert read({**raw, "requestOptions": {"timeout": 5}}, "continue")[0].headers == {}
 
 
-def test_everything_else_of_a_command() -> None:
-    """F-MANY-15"""
-    entry, told = read(
-        {
-            "command": "x",
-            "env": {"A": "b"},
-            "env_vars": ["C", {"name": "D", "source": "local"}],
-            "envFile": ".env",
-            "cwd": "~/x",
-            "timeout": 5,
-            "startup_timeout_sec": 7,
-            "lazy": True,
-            "trusted": True,
-            "naming": "server_tool",
-            "alwaysAllow": ["y"],
-            "_comment": "…",
-        }
-    )
-    assert told == []
-    assert entry.env == {"A": "b", "C": "${env:C}", "D": "${env:D}"}
-    assert entry.env_file == ".env"
-    assert (entry.cwd, entry.timeout, entry.connect_timeout) == ("~/x", 5.0, 7.0)
-    assert (entry.lazy, entry.trusted, entry.enabled) == (True, True, True)
-    assert entry.naming == "server_tool"
-
-
 def test_everything_else_of_a_url() -> None:
     entry, told = read(
         {

@@ -222,15 +222,6 @@ def test_body_bytes_are_passed_on_without_a_copy() -> None:
             assert event.data is piece
 
 
-def test_encode_request() -> None:
-    """F-WIRE-5"""
-    headers = [("Host", "example.com"), ("Accept", "a"), ("Accept", "b")]
-    head = b"Host: example.com\r\nAccept: a\r\nAccept: b\r\n"
-    assert encode_request("GET", "/mcp?a=%20", headers) == (
-        b"GET /mcp?a=%20 HTTP/1.1\r\n" + head + b"\r\n"
-    )
-
-
 @each_row(
     ("method", "target", "headers"),
     [

@@ -26,11 +26,6 @@ def compressed(*, is_text: bool, limit: int = MEBIBYTE) -> MessageAssembly:
     return MessageAssembly(is_text=is_text, limit=limit, inflater=inflater)
 
 
-def deflate(payload: bytes) -> bytes:
-    compressor = zlib.compressobj(wbits=-15)
-    return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
-
-
 def test_text_that_ends_inside_a_character_is_bad() -> None:
     """F-WIRE-6"""
     assembly = plain(is_text=True)
@@ -38,17 +33,6 @@ def test_text_that_ends_inside_a_character_is_bad() -> None:
     with pytest.raises(FrameViolation) as caught:
         assembly.finish()
     assert caught.value.code == 1007
-
-
-def test_the_inflated_size_is_checked() -> None:
-    """F-WIRE-6"""
-    exact = compressed(is_text=False, limit=1000)
-    exact.add(memoryview(deflate(bytes(1000))))
-    assert exact.finish() == bytes(1000)
-    larger = compressed(is_text=False, limit=999)
-    with pytest.raises(FrameViolation) as caught:
-        larger.add(memoryview(deflate(bytes(1000))))
-    assert caught.value.code == 1009
 
 
 def test_a_size_that_shows_only_at_the_end_is_checked() -> None:

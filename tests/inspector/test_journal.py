@@ -100,20 +100,6 @@ def row(record: dict[str, Any], journal: Journal | None = None, number: int = 0)
     return (journal or Journal()).row(number, full, 9)
 
 
-def test_an_answer_knows_its_request() -> None:
-    journal = Journal()
-    call = {"id": 1, "method": "tools/call", "params": {"name": "echo"}}
-    asked = row({"direction": "sent", "message": call}, journal, 5)
-    assert (asked.lane, asked.kind, asked.label, asked.detail) == (
-        *("client", "request", "tools/call", "echo"),
-    )
-    answer = row({"time": 1.25, "message": {"id": 1, "result": {"content": [1, 2]}}}, journal, 6)
-    assert (answer.lane, answer.kind, answer.label) == ("server", "answer", "tools/call")
-    assert (answer.detail, answer.partner, answer.milliseconds) == ("2 content blocks", 5, 250.0)
-    again = row({"message": {"id": 1, "result": {}}}, journal, 7)
-    assert (again.label, again.partner) == ("answer", None)
-
-
 @each_row(
     ("record", "expected"),
     [

@@ -56,23 +56,6 @@ async def _nothing(end: Any) -> None:
     pass
 
 
-async def test_a_clients_way() -> None:
-    client = client_of()
-    source = ClientSource(client)
-    (name,) = source.states()
-    assert name == client.target
-    assert source.states()[name].status == "closed"
-    connecting = asyncio.ensure_future(source.connect(name))
-    await asyncio.sleep(0)
-    assert source.states()[name].status == "connecting"
-    await connecting
-    assert source.states()[name].status == "connected"
-    await source.close()  # the program's client stays
-    assert client.is_connected
-    await source.disconnect(name)
-    assert source.states()[name].status == "closed"
-
-
 def test_a_server_that_there_is_not() -> None:
     source = ClientSource(client_of())
     for work in (source.connect("x"), source.disconnect("x")):

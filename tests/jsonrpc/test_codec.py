@@ -29,9 +29,6 @@ def test_an_encoder_without_the_accelerator_writes_the_same(
         "".join(encoder({"n": float("nan")}, 0))
 
 
-# In
-
-
 # The id of what cannot be read
 
 json_values = st.recursive(

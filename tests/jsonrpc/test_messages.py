@@ -2,26 +2,7 @@
 
 from __future__ import annotations
 
-from mcpclient.jsonrpc import messages
 from mcpclient.jsonrpc.messages import ErrorCode
-
-
-def test_the_four_kinds() -> None:
-    """F-WIRE-1: requests, notifications, results and errors, with nothing that was not given."""
-    assert messages.request(1, "ping", None) == {"jsonrpc": "2.0", "id": 1, "method": "ping"}
-    assert messages.request("a", "m", {}) == {
-        "jsonrpc": "2.0",
-        "id": "a",
-        "method": "m",
-        "params": {},
-    }
-    assert messages.notification("n", None) == {"jsonrpc": "2.0", "method": "n"}
-    assert messages.notification("n", {"a": 1}) == {
-        "jsonrpc": "2.0",
-        "method": "n",
-        "params": {"a": 1},
-    }
-    assert messages.response("7", {}) == {"jsonrpc": "2.0", "id": "7", "result": {}}
 
 
 def test_codes_by_name() -> None:

@@ -21,32 +21,6 @@ def changed(new: Status) -> StatusChanged:
     return StatusChanged("a", Status.CLOSED, new)
 
 
-async def test_events_come_in_order_to_everyone() -> None:
-    """F-MANY-2: a callback that takes its time loses none of them."""
-    heard: list[Any] = []
-
-    async def slow(event: Any) -> None:
-        await asyncio.sleep(0.1)
-        heard.append(event)
-
-    events = Events(slow, LoopBound())
-    stream = events.stream()
-    told = [changed(Status.CONNECTING), changed(Status.CONNECTED)]
-    for event in told:
-        events.tell(event)
-    await events.close(1)
-    assert [event async for event in stream] == heard == told
-
-
-async def test_a_waiting_consumer_is_woken() -> None:
-    events = Events(None, LoopBound())
-    stream = events.stream()
-    waiting = asyncio.ensure_future(stream.__anext__())
-    await asyncio.sleep(0)
-    events.tell(changed(Status.FAILED))
-    assert (await waiting) == changed(Status.FAILED)
-
-
 async def test_events_of_closing_are_delivered_before_close_returns() -> None:
     """F-MANY-2, F-MANY-4: to a callback that takes its time as well."""
     heard: list[Any] = []

@@ -76,21 +76,6 @@ async def test_a_lost_connection_is_made_anew() -> None:
     ]
 
 
-@pytest.mark.parametrize(("chance", "seconds"), [(0.0, 0.375), (1.0, 0.625)])
-async def test_a_pause_is_as_long_as_chance_has_it(
-    chance: float, seconds: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """F-MANY-5: many clients of one server do not return at once."""
-    monkeypatch.setattr(random, "random", lambda: chance)
-    loop = asyncio.get_running_loop()
-    member = Member("x")
-    async with Manager({"a": member}) as manager:
-        await lose(member)
-        began = loop.time()
-        await manager.call_tool("a__x")
-        assert loop.time() - began == seconds
-
-
 async def test_a_pause_ends_with_an_attempt_in_between() -> None:
     """F-MANY-5: the user's attempt has failed, and the next pause is a whole one."""
     member = Member("x")
@@ -139,21 +124,6 @@ async def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:
         with pytest.raises(CallTimeout):
             await manager.call_tool("a__x", timeout=7, max_timeout=8)
         assert loop.time() - began == pytest.approx(8)
-
-
-async def test_time_of_a_human_is_counted_in_no_later_connection() -> None:
-    """F-API-7, F-MANY-5: an hour in which a user was asked earlier costs a call nothing."""
-
-    async def user(request: Any) -> dict[str, Any]:
-        await asyncio.sleep(3600)
-        return {}
-
-    member = Member("x")
-    async with Manager({"a": member}, elicitation=user) as manager:
-        form = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
-        await member.script.ask(1, "elicitation/create", **form)
-        await lose(member)
-        assert (await manager.call_tool("a__x", timeout=5, max_timeout=9)).text == "x"
 
 
 class Flaky(Member):

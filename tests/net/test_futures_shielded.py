@@ -62,21 +62,6 @@ async def test_work_without_end_is_given_up() -> None:
     assert work.became == ["cancelled"]
 
 
-def test_the_end_of_asyncio_run_waits_for_it() -> None:
-    """F-AUTH-5: which cancels every task."""
-    work = Work()
-    kept = []
-
-    async def main() -> None:
-        kept.append(asyncio.ensure_future(run_shielded(work.run())))
-        await work.has_begun()
-        asyncio.get_running_loop().call_later(0.01, work.go_on.set)
-
-    asyncio.run(main())
-    assert work.became == ["done"]
-    assert kept[0].cancelled()
-
-
 def test_a_loop_that_is_closed_gives_it_so_many_seconds() -> None:
     """F-AUTH-5: nothing keeps a program from its end for ever."""
     work = Work()

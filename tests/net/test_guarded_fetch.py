@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 import ssl
 from collections.abc import Sequence
@@ -25,7 +24,6 @@ from mcpclient.errors import (
 from mcpclient.net import dialing, guarded_fetch
 from mcpclient.net.guarded_fetch import GuardedFetcher
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.recorder import Recorder
 from tests.net.certificates import Authority
 from tests.net.peers import serve
 from tests.support.http_server import Answer, HttpServer, Request
@@ -211,22 +209,3 @@ async def test_what_is_said_of_the_server_does_not_hold_for_token_endpoints(
             assert "give auth an ssl_context=" in caught.value.hint
             own = GuardedFetcher(options, ssl_context=lenient())
             assert (await own.fetch(request)).body == b"ok"
-
-
-async def test_a_fetch_that_is_given_up_has_an_end_in_the_trace() -> None:
-    """F-SHOW-8: whoever reads it sees that no caller waited for the answer any more."""
-    lines: list[str] = []
-    arrived = asyncio.Event()
-
-    async def silent(request: Request, answer: Answer) -> None:
-        arrived.set()
-        await asyncio.get_running_loop().create_future()
-
-    async with HttpServer({"/": silent}) as server:
-        options = NetworkOptions(recorder=Recorder(lines.append))
-        getting = asyncio.ensure_future(get(fetch(str(server.url("/"))), options))
-        await asyncio.wait_for(arrived.wait(), 5)
-        getting.cancel()
-        await asyncio.wait({getting})
-        assert getting.cancelled()
-    assert [json.loads(line).get("end") for line in lines] == [None, "closed"]

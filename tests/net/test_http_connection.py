@@ -13,7 +13,7 @@ import pytest
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.exchange import HttpRequest
-from tests.net.http_fetch import Recorder, compressed, fetch, hello, raw, serving
+from tests.net.http_fetch import Recorder, compressed, fetch, hello, serving
 from tests.support.http_server import HttpServer, answer_with, in_turn
 
 pytestmark = pytest.mark.virtual_time
@@ -55,26 +55,6 @@ async def test_a_timer_that_runs_a_little_early_closes_an_idle_connection(
         await asyncio.sleep(60)
         assert server.open_connections == 0
         assert asked < 10
-
-
-CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
-@pytest.mark.parametrize(
-    ("answer", "body"),
-    [
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", b"hello"),
-        (CHUNKED + b"2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n", b"hello"),
-        (b"HTTP/1.1 200 OK\r\n\r\nhello", b"hello"),
-        (b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx", b"x"),
-        (b"HTTP/1.1 204 No Content\r\n\r\n", b""),
-    ],
-)
-async def test_every_way_to_end_a_body(answer: bytes, body: bytes) -> None:
-    """F-WIRE-5"""
-    async with serving(raw(answer)) as (server, client):
-        sink = await fetch(client, server.url())
-        assert (sink.body, sink.error) == (body, None)
 
 
 BOMB = bytes(2**22)  # 64 pieces

@@ -501,9 +501,6 @@ def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
         assert caught.value is second
 
 
-# Versions
-
-
 # Pinned and remembered
 
 

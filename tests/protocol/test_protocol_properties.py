@@ -14,9 +14,6 @@ from mcpclient.protocol.header_parameters import HeaderParameters
 from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_values
 
-# URI templates
-
-
 # YAML, which has JSON in it
 
 

@@ -15,18 +15,6 @@ CORE = {
 }
 
 
-def test_what_the_extension_sends_along() -> None:
-    """F-API-13: result, error and input requests come with the task."""
-    requests = {"name": {"method": "elicitation/create", "params": {}}}
-    assert Task({"status": "completed", "result": {"content": []}}).result == {"content": []}
-    assert Task({"status": "failed", "error": {"code": 1}}).error == {"code": 1}
-    waiting = Task({"status": "input_required", "inputRequests": requests})
-    assert waiting.input_requests == requests
-    assert Task({"status": "working", "inputRequests": requests}).input_requests == {}
-    broken = Task({"status": "input_required", "inputRequests": 1, "result": 2, "error": 3})
-    assert (broken.input_requests, broken.result, broken.error) == ({}, None, None)
-
-
 def test_what_a_model_may_be_told_meanwhile() -> None:
     key = "io.modelcontextprotocol/model-immediate-response"
     created = created_task({"task": CORE, "_meta": {key: "wait a moment"}})

@@ -65,24 +65,6 @@ def _in_short(step: Any) -> Any:
 # One channel for all
 
 
-def test_progress_goes_by_its_token_and_a_subscription_by_its_id() -> None:
-    """F-SHOW-8"""
-    key = "io.modelcontextprotocol/subscriptionId"
-    progress = note("notifications/progress", progressToken="t")
-    news = note("notifications/tools/list_changed", _meta={key: 2})
-    first, second, third = read(
-        sent(ask(1, _meta={"progressToken": "t"})),
-        sent(ask(2)),
-        sent(ask(3)),
-        got(progress),
-        got(news),
-        got(note("x")),
-    ).calls
-    assert told(first) == ["notifications/progress"]
-    assert told(second) == ["notifications/tools/list_changed"]
-    assert told(third) == ["x"], "what names no call belongs to the latest"
-
-
 def test_what_comes_between_calls_comes_after_the_one_before() -> None:
     """F-SHOW-8"""
     found = read(got(note("early")), sent(ask(1)), got(result(1)), got(note("late")), sent(ask(2)))

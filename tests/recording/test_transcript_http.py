@@ -23,35 +23,6 @@ class Channels(Written):
         return channel
 
 
-def test_a_body_stands_with_its_head() -> None:
-    """F-SHOW-8"""
-    written = Channels()
-    channel = written.channel()
-    channel.head_received(head())
-    channel.body_received(b'{"id"')
-    channel.body_received(b":1}")
-    assert written.lines == []
-    channel.end()
-    channel.end("closed")
-    assert written.records == [
-        {
-            "direction": "received",
-            "channel": "http-1",
-            "http": {
-                "status": 200,
-                "reason": "Fine",
-                "headers": [
-                    ["content-type", "application/json"],
-                    ["set-cookie", "a=redacted-2"],
-                    ["set-cookie", "b=redacted-3"],
-                ],
-            },
-            "message": {"id": 1},
-            "end": "complete",
-        }
-    ]
-
-
 def test_events_are_written_as_they_come() -> None:
     """F-SHOW-8"""
     written = Channels()

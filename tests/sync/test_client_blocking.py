@@ -83,19 +83,6 @@ class BlockingWhole(Owned, of=Whole):
     start: int
 
 
-def test_methods_properties_and_attributes_are_taken_over() -> None:
-    whole: Any = BlockingWhole(3)
-    assert whole.add(4) == 7 == whole.start
-    assert whole.add.__doc__ == "Add something."
-    assert isinstance(whole.part(), BlockingPart) and whole.part().name() == "part"
-    assert isinstance(whole.other, BlockingPart)
-    assert vars(BlockingWhole)["other"].__doc__ == "Another part."
-    assert whole.itself() is whole
-    assert not hasattr(whole, "_private") and not hasattr(whole, "no_such_thing")
-    with pytest.raises(AttributeError):
-        whole.start = 3
-
-
 def test_async_with_and_async_for_become_with_and_for() -> None:
     made: Any = BlockingWhole(3)
     with made as whole:

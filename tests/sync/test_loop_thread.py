@@ -11,7 +11,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -147,25 +146,6 @@ def test_ctrl_c_before_the_loop_is_woken(monkeypatch: pytest.MonkeyPatch) -> Non
         thread.submit(asyncio.sleep(0, "made later"))
     assert thread.submit(asyncio.sleep(0, "made")).result(5) == "made"
     thread.stop()
-
-
-def test_a_generator_that_is_left_open_is_closed_at_the_end() -> None:
-    """F-API-18: what it holds is freed in its own event loop."""
-    ends: list[str] = []
-
-    async def numbers() -> AsyncIterator[int]:
-        try:
-            yield 1
-        finally:
-            ends.append(threading.current_thread().name)
-
-    async def begin() -> int:
-        return await left.__anext__()
-
-    thread, left = LoopThread(), numbers()
-    assert thread.run(begin()) == 1
-    thread.stop()
-    assert ends == [NAME]
 
 
 def test_one_wake_up_serves_all_that_have_arrived() -> None:

@@ -13,8 +13,6 @@ from tests.transports.test_streamable_http import failing, opened, result
 
 pytestmark = pytest.mark.virtual_time
 
-# Answers that are none
-
 
 # Event streams
 
@@ -66,9 +64,3 @@ async def test_an_event_stream_may_answer_a_notification() -> None:
         await inbox.until(lambda: inbox.notifications() == ["vendor/thanks"])
         await asyncio.sleep(1)
         assert not inbox.failures and not transport.posts
-
-
-# Silence
-
-
-# Without a network

@@ -62,6 +62,3 @@ async def test_a_notification_that_is_not_taken_fails_in_time() -> None:
     [(request_id, error)] = receiver.failed
     assert request_id is None and isinstance(error, ConnectionLost)
     assert str(error) == "https://h/ did not accept a message within 30 s"
-
-
-# What is read on: little of it, and not for long

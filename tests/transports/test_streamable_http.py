@@ -77,9 +77,6 @@ def failing(handler: Handler, **options: Any) -> McpError:
     return run(main())
 
 
-# What is sent
-
-
 # Resuming
 
 
@@ -160,12 +157,3 @@ async def test_the_channel_carries_the_providers_headers_even_when_it_fails_once
         await asyncio.sleep(2)
         (get,) = server.requests
         assert get.headers["x-call"] == "2"
-
-
-# Redirects and stale connections
-
-
-# Answers to the server
-
-
-# Giving up

@@ -93,16 +93,6 @@ async def test_a_refusal_that_repeats_the_credentials_does_not_show_them() -> No
     assert "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_redirects_are_refused(status: int) -> None:
-    """F-HTTP-8: the caller gets an error, and no header goes anywhere else."""
-    text = f"HTTP/1.1 {status} Moved\r\nLocation: /other\r\nContent-Length: 0\r\n\r\n"
-    error = failure(answer_with(text))
-    assert isinstance(error, HttpError)
-    assert error.status == status
-    assert "redirect that is not followed" in str(error)
-
-
 def test_a_server_that_closes_instead_of_answering() -> None:
     """F-WIRE-6: it is said when that happened."""
 

@@ -572,6 +572,3 @@ def test_nulls_that_mean_something_stay() -> None:
 def test_what_strict_mode_does_not_take(schema: Json, reason: str) -> None:
     """F-TOOL-1: the reason is reported."""
     assert reason in strict_schema(normal(schema))[1]
-
-
-# The tool they are made with

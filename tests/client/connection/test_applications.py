@@ -42,6 +42,3 @@ def test_options_that_mean_nothing_are_refused(target: Any, options: Any, reason
 def test_what_is_no_program_is_refused(target: Any) -> None:
     with pytest.raises(UsageError, match="not a URL, a command"):
         mcpclient.Client(target)
-
-
-# An application, and where its endpoint is

@@ -143,9 +143,3 @@ async def test_a_header_mismatch_lists_the_tools_and_repeats_once() -> None:
     async with over_http(mismatch, era="stateless") as (client, server):
         assert await echo(client) == "x"
         assert methods(server) == ["tools/call", "tools/list", "tools/call"]
-
-
-# Rounds of input
-
-
-# Answers used again

@@ -63,15 +63,6 @@ def asks(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"resultType": "input_required", "inputRequests": asked, "requestState": "s"}
 
 
-async def test_each_call_has_its_own_time() -> None:
-    """F-API-7: one that is not answered ends by itself, and later ones have come meanwhile."""
-    async with Server().opened() as client:
-        outcomes = await client.call_tools(calls("a", "never", "b"), timeout=3)
-        assert told(outcomes) == ["a", "CallTimeout", "b"]
-        assert outcomes[1].subject == "never"  # type: ignore[union-attr]
-        assert asyncio.get_running_loop().time() < 4
-
-
 async def test_input_that_is_not_given_fails_its_call_only() -> None:
     """F-API-12"""
     server = Server(asks=asks, odd={"resultType": "unheard-of"})
@@ -95,26 +86,6 @@ async def test_cancelling_cancels_them_all(first: str) -> None:
         assert connection_of(client).session.in_flight == 0
         assert len(server.cancelled) == names.count("never")
         assert len(set(server.cancelled)) == len(server.cancelled)
-
-
-async def test_cancelling_ends_what_is_asked_of_the_user() -> None:
-    """F-API-8"""
-    ended: list[str] = []
-
-    async def ask(request: Any) -> dict[str, Any]:
-        try:
-            await asyncio.Event().wait()
-        finally:
-            ended.append(request.message)
-        return {}
-
-    async with Server(a=asks, b=asks).opened("2026-07-28", elicitation=ask) as client:
-        work = asyncio.ensure_future(client.call_tools(calls("a", "b")))
-        await asyncio.sleep(1)
-        work.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await work
-        assert ended == ["who?", "who?"]
 
 
 async def test_arguments_that_cannot_be_sent_fail_their_call_only() -> None:

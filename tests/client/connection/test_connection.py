@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.client.connection.options import EraMemory, Wiring
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     CallTimeout,
@@ -22,7 +21,6 @@ from mcpclient.errors import (
     PeerError,
     ProcessExited,
 )
-from mcpclient.protocol.negotiation import Era
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport
 from tests.support.clients import QUICK, STDIO, client_of, spawn
@@ -203,21 +201,6 @@ async def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
     assert len(closed) == 1
 
 
-@pytest.mark.parametrize("is_lost", [True, False])
-async def test_the_next_session_has_the_only_timer(is_lost: bool) -> None:
-    """F-LIFE-8: as many pings as before the loss, or before the session was renewed."""
-    server = McpServer()
-    async with client_of(server, keep_alive=10) as client:
-        await asyncio.sleep(5)
-        if is_lost:
-            connection_of(client).session.connection_lost(ConnectionLost("gone"))
-            await client.connect()
-        else:
-            await connection_of(client).renew(connection_of(client).generation)
-        await asyncio.sleep(31)
-        assert len(server.messages("ping")) == 3
-
-
 # Events
 
 
@@ -293,16 +276,6 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
     connecting.cancel()
     loop.run_until_complete(asyncio.wait({connecting}))
     loop.close()
-
-
-def test_an_era_that_was_met_in_an_earlier_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-MANY-14, F-LIFE-3: it is tried first; an unknown revision says nothing."""
-    eras = EraMemory()
-    monkeypatch.setattr("mcpclient.client.client.Client._eras", eras)
-    for version, era in (("1999-01-01", None), ("2025-11-25", Era.HANDSHAKE)):
-        options: dict[str, Any] = {"_wiring": Wiring(version=version)}
-        client = Client("http://127.0.0.1:9/mcp", **options)
-        assert eras.recall(connection_of(client).route.key) is era
 
 
 # What a server writes about the probe

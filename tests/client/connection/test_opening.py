@@ -12,9 +12,7 @@ from mcpclient.client.client import Client
 from mcpclient.errors import (
     CallTimeout,
     ClientClosed,
-    ConnectFailed,
     ConnectionLost,
-    HttpError,
     McpError,
     ProtocolViolation,
 )
@@ -23,7 +21,7 @@ from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.connection.test_connection import http, stall, use
 from tests.net.peers import serve
 from tests.support.clients import now, spawn
-from tests.support.http_server import Answer, Handler, Request, answer_with
+from tests.support.http_server import Answer, Handler, Request
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 
@@ -65,20 +63,6 @@ async def test_a_connection_that_ends_again_is_not_made_a_third_time() -> None:
     with pytest.raises(ConnectionLost, match="gone"):
         await Client(Breaking(serve))
     assert len(starts) == 2
-
-
-@pytest.mark.parametrize("status", [400, 404, 405])
-async def test_when_nothing_works_both_attempts_are_shown(status: int) -> None:
-    """F-HTTP-11"""
-    routes = {"POST /mcp": answer_with(status), "GET /mcp": answer_with(410)}
-    async with http(routes) as server:
-        with pytest.raises(ConnectFailed) as caught:
-            await Client(str(server.url()))
-        first, second = caught.value.attempts
-        assert isinstance(first, HttpError) and first.status == status
-        assert isinstance(second, HttpError) and second.status == 410
-        assert str(status) in str(caught.value) and "410" in str(caught.value)
-        assert "is not an MCP endpoint: Streamable HTTP gave" in str(caught.value)
 
 
 async def test_what_is_half_open_when_the_time_is_over_is_closed() -> None:

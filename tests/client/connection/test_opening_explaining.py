@@ -17,7 +17,6 @@ from mcpclient.client.events.callbacks import EventCallbacks
 from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import IncompleteHeaders
 from mcpclient.errors import (
-    CommandNotFound,
     ConnectionLost,
     HttpError,
     PeerError,
@@ -28,7 +27,6 @@ from mcpclient.framing.headers import Headers
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport
-from tests.support.tables import each_row
 from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
@@ -45,25 +43,6 @@ def failure(target: Any, **options: Any) -> McpError:
 
 def python(code: str) -> list[str]:
     return [sys.executable, "-c", code]
-
-
-@each_row(
-    ("target", "said"),
-    [
-        ("missing.py", "'missing.py': no such file\nGive the path of the script"),
-        ("~/no-such/server.py", "/no-such/server.py': no such file"),
-        ("example.com/mcp", "write https://example.com/mcp"),
-        ("localhost:3000/mcp", "write http://localhost:3000/mcp"),
-        ("@modelcontextprotocol/server-everything", "look it up there first"),
-        ("mcp-server-nowhere", "Check the spelling"),
-    ],
-)
-def test_what_is_no_command(target: str, said: str) -> None:
-    """F-STD-7"""
-    error = failure(target)
-    assert isinstance(error, CommandNotFound)
-    assert said in f"{error}\n{error.hint}"
-    assert "~" not in str(error)
 
 
 def test_a_script_in_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

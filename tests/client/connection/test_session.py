@@ -15,7 +15,6 @@ from mcpclient.client.connection.session import Session
 from mcpclient.client.events.callbacks import EventCallbacks
 from mcpclient.errors import (
     CallTimeout,
-    ClientClosed,
     ConnectionLost,
     McpError,
     ProtocolViolation,
@@ -129,24 +128,7 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-# Answers
-
-
 # Time
-
-
-async def test_silence_times_out_and_the_server_is_told() -> None:
-    """F-API-7, F-API-8: the server is notified of cancelled calls."""
-    async with on_bench() as bench:
-        with pytest.raises(CallTimeout) as caught:
-            await bench.call(RequestOptions(timeout=7, max_timeout=100))
-        assert (caught.value.seconds, caught.value.limit, now()) == (7, "idle", 7)
-        assert bench.wire.abandoned == [1]
-        cancelled = bench.wire.sent[1]
-        assert cancelled["method"] == "notifications/cancelled"
-        assert cancelled["params"] == {"requestId": 1, "reason": "timed out"}
-        bench.answer(1, late=True)
-        assert bench.session.in_flight == 0
 
 
 async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
@@ -185,19 +167,6 @@ async def test_progress_is_delivered_in_order_and_before_the_result() -> None:
         bench.answer(1)
         await call
         assert seen == [1, 2, 3]
-
-
-@pytest.mark.parametrize("token", [1, 99, "abc", None, [1], {"a": 1}])
-async def test_late_and_unknown_progress_is_ignored(token: Any) -> None:
-    """F-API-7: late and unknown progress is ignored."""
-    async with on_bench() as bench:
-        call = bench.call()
-        await turn()
-        bench.answer(1)
-        await call
-        params = {"progressToken": token, "progress": 1}
-        bench.session.message_received({"method": "notifications/progress", "params": params})
-        assert not bench.errors
 
 
 # Giving up
@@ -284,19 +253,6 @@ async def test_initialize_is_never_cancelled() -> None:
 # The end
 
 
-async def test_closing_fails_the_calls_that_wait() -> None:
-    """F-LIFE-6"""
-    async with on_bench() as bench:
-        call = bench.call()
-        await turn()
-        await bench.session.close(5)
-        await bench.session.close(5)
-        with pytest.raises(ClientClosed):
-            await call
-        assert bench.lost == []
-        assert not bench.wire.aborted
-
-
 @pytest.mark.parametrize(("seconds", "waits"), [(5, 1.0), (0.5, 0.5)])
 async def test_closing_does_not_wait_for_a_callback_that_will_not_end(
     seconds: float, waits: float
@@ -366,13 +322,3 @@ async def test_a_transport_that_fails_to_close_is_a_warning(
         await bench.session.close(5)
         bench.wire.on_close = bench.wire._nothing
     assert "disk on fire" in caplog.text
-
-
-def test_the_end_of_the_event_loop_frees_the_transport() -> None:
-    """F-LIFE-5: while the loop still runs, though the session was not closed."""
-
-    async def begin() -> Bench:
-        return Bench()
-
-    bench = asyncio.run(begin())
-    assert bench.wire.aborted and isinstance(bench.session.ended, ConnectionLost)

@@ -104,12 +104,6 @@ def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
     assert words_of(text, windows=True) == words
 
 
-# Authorization
-
-
-# Transports
-
-
 # Mistakes
 
 

@@ -96,6 +96,3 @@ def test_what_a_tool_may_do() -> None:
     harmless = replace(CALL, trusted=True, tool=tool(destructiveHint=False))
     assert not harmless.destructive and not harmless.read_only
     assert replace(harmless, trusted=False).destructive
-
-
-# In a client

@@ -56,24 +56,6 @@ async def test_what_waits_for_a_slow_callback_is_bounded_in_size(
     assert heard == [0, 9]
 
 
-async def test_a_function_that_is_a_coroutine_at_times() -> None:
-    """F-API-20: any awaitable counts, and plain calls wait for the ones before."""
-    heard: list[int] = []
-    future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def mixed(number: int) -> object:
-        heard.append(number)
-        return future if number == 0 else None
-
-    callback = OrderedCallback(mixed, BackgroundTasks())
-    for number in range(3):
-        callback(number)
-    assert heard == [0]
-    future.set_result(None)
-    await callback.finish(None)
-    assert heard == [0, 1, 2]
-
-
 def test_a_callback_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
     """F-API-20: plain or async, an exception is logged and the next call is made."""
 
@@ -181,6 +163,3 @@ def test_an_error_meant_for_the_server() -> None:
     with pytest.raises(HandlerFailed) as caught:
         asyncio.run(ask("m", raises(PeerError(-1, "no, thank you"))))
     assert (caught.value.code, caught.value.reason) == (-1, "no, thank you")
-
-
-# Observers: who follows a connection from session to session

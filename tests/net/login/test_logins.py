@@ -90,17 +90,6 @@ def log_in(
     return asyncio.run(main())
 
 
-def test_a_browser_comes_back() -> None:
-    """F-AUTH-8: and the address is shown as well, in case it did not open."""
-    browser = ScriptedBrowser(comes_back="code=c&state=s")
-    terminal = ScriptedTerminal(interactive=False)
-    assert log_in(browser, terminal) == Callback("c", "s")
-    assert browser.shown == [PAGE]
-    assert b"You are logged in" in browser.pages[0]
-    assert PAGE in terminal.said[0]
-    assert "paste" not in terminal.said[0]
-
-
 def test_what_is_pasted_wrongly_is_asked_for_again() -> None:
     """F-AUTH-8: another login's answer is none to this one."""
     terminal = ScriptedTerminal("", "nonsense", "?code=c&state=other", "?code=c&state=s")
