@@ -6,8 +6,9 @@ one, an invisible character could hide an instruction, a line feed could forge a
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
+from typing import Callable
 
 from .invisible import has_a_use, is_unsafe
 
@@ -57,6 +58,4 @@ def _in_python(character: str) -> str:
 
 
 def _in_json(character: str) -> str:
-    import json
-
     return json.dumps(character)[1:-1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import NamedTuple
 
 # Control, format, surrogate and private characters; separators of lines and of paragraphs.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -44,11 +45,11 @@ _SHOWN_CATEGORIES = frozenset({"Co", "Cs", "Zl", "Zp"})
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-class Invisible:
+class Invisible(NamedTuple):
     """An invisible character, and its position in the string, counted from 0."""
 
-    def __init__(self, position: int, character: str) -> None:
-        self.position, self.character = position, character
+    position: int
+    character: str
 
     def __str__(self) -> str:
         name = unicodedata.name(self.character, "")

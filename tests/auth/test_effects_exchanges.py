@@ -4,7 +4,7 @@ import pytest
 
 from mcpclient.auth.effects import MAX_BODY, Response, get_document, post
 from mcpclient.auth.url_guard import UrlPolicy
-from mcpclient.errors import AuthError
+from mcpclient.errors import AuthError, SsrfError
 
 from .world import World
 
@@ -26,6 +26,32 @@ def test_a_redirect_is_followed_after_the_guard_saw_it(status: int) -> None:
     assert response.status == 200
     sent = {"Accept": "application/json", "X": "1"}
     assert [request.headers for request in world.fetched] == [sent, sent]
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("http://auth.example/x", "https://127.0.0.1/x", "https://0x7f.1/x"),
+        *("https://evil.example/x", "file:///etc/passwd", "//169.254.169.254/latest", "http://["),
+    ],
+)
+def test_a_redirect_to_elsewhere_is_not(target: str) -> None:
+    """F-AUTH-10: to a private host, or to another one than the issuer's."""
+    world = World()
+    world.on("GET", URL, redirect(target))
+    with pytest.raises(SsrfError):
+        world.run(get_document(URL, "https://auth.example", STRICT, {}))
+    assert world.urls() == [URL]
+
+
+def test_the_guard_comes_before_the_request() -> None:
+    """F-AUTH-10: a forbidden URL gets no request at all."""
+    world = World()
+    with pytest.raises(SsrfError):
+        world.run(get_document("https://10.0.0.1/", None, STRICT, {}))
+    with pytest.raises(SsrfError):
+        world.run(post("https://10.0.0.1/", None, STRICT, {}, [("a", "b")]))
+    assert not world.fetched
 
 
 def test_redirects_have_an_end() -> None:

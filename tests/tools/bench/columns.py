@@ -146,9 +146,10 @@ def _library() -> Column:
     remote = IMPORT_PYTHON.format(
         module="mcpclient", statement=f"{connect}; connect('http://127.0.0.1/mcp')"
     )
+    own = [sys.executable, "-m", "mcpclient"]
     # As installers write the script of that name: runpy takes a fifth of such a call.
     source = "import sys; from mcpclient.__main__ import main; sys.exit(main())"
-    own = [sys.executable, "-c", source]
+    script = [sys.executable, "-c", source]
     name = f"@bench-{os.getpid()}"
     return replace(
         column,
@@ -158,7 +159,7 @@ def _library() -> Column:
             "version": [*own, "--version"],
             "help": [*own, "--help"],
             "tools": [*own, "tools", DEMO_SERVER],
-            "session": [*own, "call", name, "echo", "message=hi"],
+            "session": [*script, "call", name, "echo", "message=hi"],
         },
         around={
             "session": (
