@@ -178,7 +178,7 @@ def test_the_version_and_the_overview_cost_a_handful_of_modules() -> None:
     for words in (["--help"], []):  # laid out for the terminal
         loaded = command_line(*words)
         assert len(loaded) < 20, sorted(loaded)
-        assert not loaded & {"argparse", "asyncio", "json", *own("errors")}
+        assert not loaded & {"argparse", "asyncio", "typing", *own("errors")}
 
 
 def test_a_command_loads_its_module_and_no_other() -> None:

@@ -30,7 +30,7 @@ def own_options(named: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _in_capitals(call: mcpclient.Call, proceed: Proceed) -> mcpclient.CallToolResult:
-    """Change the arguments; refuse the tool that is called "forbidden"."""
+    """Change what is sent; refuse the tool that is called "forbidden"."""
     if call.name == "forbidden":
         return mcpclient.CallToolResult({"content": [], "isError": True})
     text = call.arguments.get("text")

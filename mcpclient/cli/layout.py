@@ -11,21 +11,21 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple, Optional
 
 from ..framing.escaping import escape
 
 
-class Style(NamedTuple):
+class Style:
     """The abilities of an output stream.
 
     ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,
     see `render.pictures_of`.
     """
 
-    colour: bool = False
-    columns: int | None = None
-    pictures: str = ""
+    def __init__(
+        self, colour: bool = False, columns: int | None = None, pictures: str = ""
+    ) -> None:
+        self.colour, self.columns, self.pictures = colour, columns, pictures
 
     def bold(self, text: str) -> str:
         """Return the text in bold."""
@@ -198,7 +198,7 @@ MARKS = ("(read-only)", "(destructive)")
 _SENTENCE_END = r"(?<=[.!?])\s+(?=[^a-z])|(?<=[。！？])"
 
 
-Rows = Iterable[Sequence[Optional[str]]]
+Rows = Iterable[Sequence["str | None"]]
 """Rows of cells, which `listing` and `table` escape, each on one line; None is empty."""
 
 

@@ -6,9 +6,8 @@ one, an invisible character could hide an instruction, a line feed could forge a
 
 from __future__ import annotations
 
-import json
 import re
-from typing import Callable
+from collections.abc import Callable
 
 from .invisible import has_a_use, is_unsafe
 
@@ -58,4 +57,6 @@ def _in_python(character: str) -> str:
 
 
 def _in_json(character: str) -> str:
+    import json
+
     return json.dumps(character)[1:-1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import NamedTuple
 
 # Control, format, surrogate and private characters; separators of lines and of paragraphs.
 _UNSAFE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
@@ -45,11 +44,11 @@ _SHOWN_CATEGORIES = frozenset({"Co", "Cs", "Zl", "Zp"})
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-class Invisible(NamedTuple):
+class Invisible:
     """An invisible character, and its position in the string, counted from 0."""
 
-    position: int
-    character: str
+    def __init__(self, position: int, character: str) -> None:
+        self.position, self.character = position, character
 
     def __str__(self) -> str:
         name = unicodedata.name(self.character, "")

@@ -42,7 +42,7 @@ def test_what_a_server_is_answered() -> None:
     [("video/mp4", True), ("image/heic", True), ("audio/flac", True), ("video/x-other", False)],
 )
 def test_media_reach_a_model_that_takes_them(media_type: str, is_taken: bool) -> None:
-    """F-TOOL-3: as they are, or else as a line that names them."""
+    """F-TOOL-3: as they are, or else as a line that describes them."""
     held = {"uri": "file:///a", "blob": "aGk=", "mimeType": media_type}
     message = {"role": "user", "content": [{"type": "resource", "resource": held}]}
     (content,) = request(SamplingRequest({"messages": [message]}), "m")["contents"]

@@ -65,9 +65,9 @@ async def play(allow: str = "call") -> AsyncIterator[Page]:
 
 
 async def test_the_token_counts_in_its_header_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-10: not in a query, not in a cookie, where pages of other sites could have it sent.
+    """F-SHOW-10: not in a query, not in a cookie, where other sites' pages could have it sent.
 
-    Nothing but `hmac.compare_digest` decides, whose time does not tell how much of it was right.
+    Only `hmac.compare_digest` decides, and its time does not depend on how much of it was right.
     """
     async with play() as page:
         for pairs in (

@@ -27,7 +27,7 @@ def text_result(*texts: str, **more: Any) -> CallToolResult:
             {"result": 1, "unit": "m"},
         ),
         (text_result('{"result": 1}', structuredContent={"result": 1}), {"result": 1}),
-        # Some servers write null for a missing value; a tool whose value is null says so in text.
+        # Some servers write null for a missing member; a tool whose value is null says so in text.
         (text_result("[1, 2]", structuredContent=None), [1, 2]),
         (text_result("null", structuredContent=None), None),
         (text_result(" 5 "), 5),

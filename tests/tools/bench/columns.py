@@ -146,10 +146,9 @@ def _library() -> Column:
     remote = IMPORT_PYTHON.format(
         module="mcpclient", statement=f"{connect}; connect('http://127.0.0.1/mcp')"
     )
-    own = [sys.executable, "-m", "mcpclient"]
     # As installers write the script of that name: runpy takes a fifth of such a call.
     source = "import sys; from mcpclient.__main__ import main; sys.exit(main())"
-    script = [sys.executable, "-c", source]
+    own = [sys.executable, "-c", source]
     name = f"@bench-{os.getpid()}"
     return replace(
         column,
@@ -159,7 +158,7 @@ def _library() -> Column:
             "version": [*own, "--version"],
             "help": [*own, "--help"],
             "tools": [*own, "tools", DEMO_SERVER],
-            "session": [*script, "call", name, "echo", "message=hi"],
+            "session": [*own, "call", name, "echo", "message=hi"],
         },
         around={
             "session": (

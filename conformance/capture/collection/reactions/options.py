@@ -1,4 +1,4 @@
-"""Options of this library, and functions of the program around it, that decide the messages."""
+"""Options of this library, and functions of the program around it, that decide what is sent."""
 
 from __future__ import annotations
 
