@@ -169,7 +169,8 @@ async def test_tools_that_change_are_listed_again(version: str) -> None:
         box = await made(client)
         tools = box.tools
         listed["tools"] = [definition("new")]
-        client._listed.notified("notifications/tools/list_changed", {})
+        server.notify("notifications/tools/list_changed")
+        await asyncio.sleep(0.01)
         assert texts(await box.run(response(call("echo")))) == ["echo {}"]
         assert box.tools is tools
         assert names(tools) == ["new"]
@@ -278,7 +279,7 @@ async def test_calls_of_what_was_found(arguments: str, said: str) -> None:
     assert asked == ([("tool_3", "tool_3", "tool_3")] if said == "tool_3 done" else [])
 
 
-def test_names_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-TOOL-9: a server that makes up new ones does not fill the memory; what stays, stays."""
     monkeypatch.setattr(toolbox, "_MOST_REMEMBERED", 20)
     source = Live("stays.b", "stays.a")
@@ -288,8 +289,7 @@ def test_names_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
         source.change(*(f"t{turn}_{number}" for number in range(4)), "stays.a", "stays.b")
         assert names(box.tools)[:4] == shown
         assert len(box.tools) == 8
-    assert len(box._places) < 30
-    assert len(box._offer.known.bindings) < 30
+    assert "no tool" in texts(await box.run(response(call("t0_0"))))[0]
 
 
 async def test_many_tools_do_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
+from mcpclient.client.tasks import TaskInputs
 from mcpclient.errors import ClientClosed, ProtocolViolation, UsageError
 from tests.client.scripted_server import turns
 from tests.client.task_servers import DONE, handshake_server, stateless_server
@@ -63,7 +64,7 @@ async def test_what_is_remembered_of_tasks_is_bounded() -> None:
             await asyncio.sleep(0)
             waiting.cancel()
         assert len(kept) == 1000
-        assert len(client._tasks._inputs) == 1000
+        assert sum(isinstance(each, TaskInputs) for each in gc.get_objects()) == 1000
 
 
 def test_a_call_that_is_given_up_as_the_client_is_closed() -> None:

@@ -10,7 +10,6 @@ import pytest
 from mcpclient.errors import HandlerFailed, ProtocolViolation, TaskFailed
 from mcpclient.protocol.tasks import Task
 from tests.client.task_servers import (
-    ADA,
     ASK_NAME,
     DONE,
     CuriousServer,
@@ -71,15 +70,14 @@ async def test_it_survives_a_reconnection() -> None:
     assert server.connections == 4
 
 
-async def test_a_handler_that_is_cancelled_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_handler_that_is_cancelled_ends_the_wait() -> None:
     """F-API-13"""
+
+    async def cancelled(request: object) -> dict[str, Any]:
+        raise asyncio.CancelledError
+
     server = StatelessServer((0, task("input_required", inputRequests={"name": ASK_NAME})))
-    async with server.client(tasks=True, elicitation=lambda request: ADA) as client:
-
-        async def cancelled(requests: object) -> dict[str, Any]:
-            raise asyncio.CancelledError
-
-        monkeypatch.setattr(client._caller, "answers", cancelled)
+    async with server.client(tasks=True, elicitation=cancelled) as client:
         with pytest.raises(HandlerFailed, match="cancelled"):
             await client.await_task("t1")
 

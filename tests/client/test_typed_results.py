@@ -8,6 +8,7 @@ import enum
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Generic, Literal, NewType, Optional, TypedDict, TypeVar, Union
 
 import pytest
@@ -23,12 +24,7 @@ from tests.support.tables import each_row
 UTC = datetime.timezone.utc
 
 
-def fill(value: object, wanted: Any) -> Any:
-    """Fill one value, without a result around it; the error names the place."""
-    try:
-        return typed_results._fill(value, wanted)
-    except typed_results._Unfit as error:
-        raise ValueError(f"{error.place or 'the result'}: {error.problem}") from None
+fill = partial(typed_results.fill, place="the result")
 
 
 class Color(enum.Enum):
@@ -160,15 +156,15 @@ def test_what_fits(value: object, wanted: Any, filled: object) -> None:
         ("1", float, "the result: expected a number, got '1'"),
         ([], str, "the result: expected text, got a list"),
         (1, type(None), "the result: expected null, got 1"),
-        ({}, Item, ".name: is missing"),
+        ({}, Item, "the result.name: is missing"),
         ([], Item, "the result: expected an object (Item), got a list"),
-        ({"name": "a", "price": "1"}, Item, ".price: expected a number, got '1'"),
+        ({"name": "a", "price": "1"}, Item, "the result.price: expected a number, got '1'"),
         (
             {"id": 1, "items": [{"name": "a", "price": 1}, {"name": 2, "price": 1}]},
             Order,
-            ".items[1].name: expected text, got 2",
+            "the result.items[1].name: expected text, got 2",
         ),
-        ({}, Order, ".id: is missing"),
+        ({}, Order, "the result.id: is missing"),
         ("ab", list[str], "the result: expected a list, got 'ab'"),
         ([], dict[str, int], "the result: expected an object, got a list"),
         ("b", Literal["a"], "the result: expected 'a', got 'b'"),
@@ -178,7 +174,7 @@ def test_what_fits(value: object, wanted: Any, filled: object) -> None:
         ("x", Optional[int], "the result: expected an integer, got 'x'"),
         ([], Union[int, str], "the result: a list fits none of int, str"),
         ([1, 2], tuple[int], "the result: expected a list of 1, got a list"),
-        ({"a": "x"}, dict[str, int], ".a: expected an integer, got 'x'"),
+        ({"a": "x"}, dict[str, int], "the result.a: expected an integer, got 'x'"),
         ("soon", datetime.date, "the result: expected a date in ISO 8601, got 'soon'"),
         (5, datetime.date, "the result: expected a date in ISO 8601, got 5"),
         ({"n": 0}, Positive, "the result: Positive does not take it: n is positive"),

@@ -175,7 +175,7 @@ async def test_a_saved_page_shows_the_faults_of_the_live_one(tmp_path: Path) -> 
     document = await report(Room(source, Questions(Board())))
     _, _, rest = document.partition('id="saved">')
     (saved,) = json.loads(rest[: rest.index("</script>")])["servers"].values()
-    (fault,) = saved["rows"][-1][Row._fields.index("faults")]
+    (fault,) = Row(*saved["rows"][-1]).faults
     assert fault[0] == "tool-schema"
     assert saved["wire"]["counts"]["fault"] == 1
 

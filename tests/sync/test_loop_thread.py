@@ -84,12 +84,13 @@ def test_a_stubborn_client_delays_the_end_only_so_long(monkeypatch: pytest.Monke
         async def close(self) -> None:
             await asyncio.sleep(60)
 
-    thread, stubborn = LoopThread(), Stubborn()
+    threads, stubborn = threading.enumerate(), Stubborn()
+    thread = LoopThread()
     thread.to_close(stubborn)
     began = time.monotonic()
     thread.stop()
     assert time.monotonic() - began < 5
-    assert not thread._thread.is_alive()
+    assert threading.enumerate() == threads
 
 
 def test_a_thread_that_has_ended_refuses() -> None:

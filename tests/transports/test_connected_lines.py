@@ -60,6 +60,9 @@ class Lines(LineTransport):
     async def _disconnect(self) -> None:
         raise AssertionError("nothing ends this connection")
 
+    def end(self) -> None:
+        self._end_lines()
+
 
 async def lines(receiver: RecordingReceiver, limit: int = 1000) -> Lines:
     opened = Lines(limit)
@@ -74,7 +77,7 @@ def read(pieces: list[bytes], limit: int = 1000) -> RecordingReceiver:
         reader = await lines(receiver, limit)
         for piece in pieces:
             reader.data_received(piece)
-        reader._end_lines()
+        reader.end()
 
     asyncio.run(main())
     return receiver

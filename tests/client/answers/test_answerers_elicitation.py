@@ -157,12 +157,24 @@ async def test_whoever_still_works_on_a_visit_that_is_over_is_cancelled_at_the_e
 @pytest.mark.real_time
 async def test_visits_are_not_remembered_forever() -> None:
     """F-API-10"""
-    answerer = ElicitationAnswerer(Elicitation(url=lambda request: True))
-    for number in range(1001):
-        await answerer.answer({**VISIT, "elicitationId": str(number)}, "")
-    assert list(answerer._visits) == [str(number) for number in range(1, 1001)]
-    answerer.closed()
-    assert not answerer._visits
+    completed: list[str] = []
+    agrees = Elicitation(url=lambda request: True, on_complete=completed.append)
+    answerer = ElicitationAnswerer(agrees)
+    names = [str(number) for number in range(1001)]
+
+    async def complete(*, are_closed: bool) -> None:
+        for name in names:
+            await answerer.answer({**VISIT, "elicitationId": name}, "")
+        if are_closed:
+            answerer.closed()
+        for name in names:
+            answerer.notified("notifications/elicitation/complete", {"elicitationId": name})
+        await turns(30)
+
+    await complete(are_closed=True)
+    assert completed == []
+    await complete(are_closed=False)
+    assert completed == names[1:]
 
 
 def needing_a_visit(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -84,7 +84,10 @@ def log_in(
         browser.redirect_uri = await login.open_redirect(configured, ())
         callback = await login.authorize(Authorize(PAGE, "s", browser.redirect_uri))
         await asyncio.gather(*browser.tasks)
-        assert callback is None or not login._listeners
+        parts = urlsplit(browser.redirect_uri)
+        if callback is not None and parts.port is not None:
+            with pytest.raises(ConnectionRefusedError):
+                await asyncio.open_connection(parts.hostname, parts.port)
         return callback
 
     return asyncio.run(main())
