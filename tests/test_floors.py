@@ -62,7 +62,7 @@ FLOORS = {
     "": 16,  # the root: its names come from every floor
 }
 
-# Within a floor, a room (a folder, or what stands there itself) imports from lower rooms only.
+# Within a floor, a room (a folder, or a module beside it) imports from lower rooms only.
 ROOMS = {
     "client.events": 0,  # observers
     "client.answers": 1,  # requests of the server

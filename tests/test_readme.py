@@ -1,4 +1,4 @@
-"""F-PACK-4: what the README shows is true. Its examples run here, and print what it says.
+"""F-PACK-4: the README is true. Its examples run here, and print the output shown.
 
 A comment before a block says how it is tested, see `tests.support.prose`.
 """

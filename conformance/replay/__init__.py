@@ -1,4 +1,4 @@
-"""Replay: recorded servers meet this library, and it has to do what the reference client did.
+"""Replay: recorded servers meet this library, and it has to act as the reference client did.
 
 Nothing but Python is needed: no server, no other client, no network but the loopback interface.
 See `player` for how, `equivalences` for what may differ, and `differences` for what does.
@@ -82,7 +82,7 @@ def run_here(names: Iterable[str]) -> list[Row]:
 
 @contextlib.contextmanager
 def without_logs() -> Iterator[None]:
-    """Keep what the library logs about misbehaving servers from the screen."""
+    """Keep the library's logs about misbehaving servers off the screen."""
     logger, silence = logging.getLogger("mcpclient"), logging.NullHandler()
     logger.addHandler(silence)
     try:

@@ -109,7 +109,7 @@ class Recorder:
 class Proxy:
     """An HTTP proxy with CONNECT and forwarding, which finds every host on this machine.
 
-    ``answer`` is what it answers to everything instead of doing its work; b"" closes.
+    ``answer`` is its answer to everything, in place of its work; b"" closes.
     ``credentials`` is the only value of Proxy-Authorization that it accepts.
     """
 

@@ -1,4 +1,4 @@
-"""Subscriptions: which events are whose, and what a slow consumer finds: F-API-14."""
+"""Subscriptions: which events are whose, and the events of a slow consumer: F-API-14."""
 
 from __future__ import annotations
 

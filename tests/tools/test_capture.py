@@ -184,7 +184,7 @@ def test_all_transcripts_together_stay_small() -> None:
     assert sum(file.stat().st_size for file in FILES) < 8_500_000
 
 
-# From what was seen to records
+# From observations to records
 
 
 NOWHERE = Places()
@@ -227,7 +227,7 @@ EVENTS = (
 
 
 class HttpServer:
-    """Answers every request with the same bytes, and tells what it got and when it was left."""
+    """Answers every request with the same bytes, and reports its requests and when it was left."""
 
     def __init__(self, answer: bytes, *, cut: bool) -> None:
         self._answer = answer

@@ -1,4 +1,4 @@
-"""F-CONF-5: the suite judges strictly, and says what it could not run."""
+"""F-CONF-5: the suite judges strictly, and lists the parts it could not run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_scenario_that_checked_nothing_has_not_passed(tmp_path: Path) -> None:
 
 
 def test_a_scenario_the_driver_does_not_know_is_a_failure(tmp_path: Path) -> None:
-    """A new release of the suite is not passed by passing over what is new in it."""
+    """A new release of the suite is not passed by skipping its new parts."""
     row = judged(tmp_path, [{"id": "a", "status": "FAILURE"}], scenario="auth/no-such-scenario")
     assert row.name == "auth/no-such-scenario (all)"
     assert (row.outcome, row.checks, row.held) == (FAILED, 1, 0)

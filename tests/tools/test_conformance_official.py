@@ -1,4 +1,4 @@
-"""F-CONF-4: this library does in the official scenarios what the official suite has accepted.
+"""F-CONF-4: this library acts in the official scenarios as the official suite has accepted.
 
 Its own run of them (`conformance.official`) takes Node.js. The servers of its scenarios are played
 as they were recorded when every check had passed, by test_replay.py, to the driver that it starts.

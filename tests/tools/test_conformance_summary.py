@@ -1,4 +1,4 @@
-"""F-CONF-5: one table of what was checked, by revision, transport and part, and what was not."""
+"""F-CONF-5: one table of all checks, by revision, transport and part, and of omissions."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def test_it_installs_into_an_empty_environment_without_an_index(
 
 
 def test_the_single_file_runs_isolated(release: dict[str, Path]) -> None:
-    """F-PACK-2: without site-packages, and without what the environment says."""
+    """F-PACK-2: without site-packages, and without variables of the environment."""
     command = [sys.executable, "-I", "-S", str(release[".pyz"])]
     printed = run([*command, "call", "echo", "message=hi", "--", sys.executable, DEMO])
     assert printed == "hi\n"

@@ -1,4 +1,4 @@
-"""F-CONF-2: this library does what the reference clients did, as far as transcripts tell."""
+"""F-CONF-2: this library acts as the reference clients did, as far as transcripts tell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_library_does_what_the_reference_clients_did(
     rows = replay.run_here(name for name in replay.transcripts() if name.startswith(folder))
     assert [str(row) for row in rows if row.outcome != PASSED] == []
     assert min(row.checks for row in rows) > 3
-    if folder == "official/":  # nothing may differ from what the suite has seen
+    if folder == "official/":  # nothing may differ from the suite's own run
         assert not any(row.accepted for row in rows)
 
 

@@ -24,7 +24,7 @@ STALLED = 0.3
 
 
 def assert_found(name: str, *texts: str) -> None:
-    """Replay one transcript as recorded, and see that every text is part of what was found."""
+    """Replay one transcript as recorded, and see that every text is part of the findings."""
     transcript = replay.transcripts([name])[name]
     meeting = replay.replay(name, transcript, CHUNKINGS[0], STALLED)
     found = asyncio.run(meeting).findings
@@ -48,7 +48,7 @@ def test_a_busy_server_that_is_asked_again_too_soon(monkeypatch: pytest.MonkeyPa
 async def nothing(*_: object, **__: object) -> None: ...
 
 
-# By what is wrong: the attribute that is replaced, the session, and what is found in it.
+# By fault: the attribute that is replaced, the session, and the findings in it.
 REPLACED: dict[str, tuple[Any, str, Any, str, list[str]]] = {
     "a wrong accept header": (
         *(streamable_http, "_POST_HEADERS"),

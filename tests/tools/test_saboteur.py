@@ -1,4 +1,4 @@
-"""The saboteur in its small form: its table is true, and what it finds is found for a reason."""
+"""The saboteur in its small form: its table is true, and each finding has its reason."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Whoever copies the folder into a package of their own imports it as, say, ``host.vendored``. The
 tests are copied too, and there they import that; no ``mcpclient`` can be imported. Loggers, folders
 and the command line are called mcpclient all the same: what a user sees does not follow the folder.
-The slow tests are left out: they show what the library does, and not what it is called.
+The slow tests are left out: they show the library's behaviour, which does not depend on its name.
 """
 
 from __future__ import annotations

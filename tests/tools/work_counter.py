@@ -162,7 +162,7 @@ def _cost_of_find(text: Sized, arguments: Collection[Any], result: int) -> int:
 
 
 class _Instrumenter(ast.NodeTransformer):
-    """Changes what functions do, not what is done once when a module is imported."""
+    """Changes the bodies of functions, not the code that runs once on import."""
 
     def __init__(self) -> None:
         self._inside = False

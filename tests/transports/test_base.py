@@ -1,4 +1,4 @@
-"""Delivering JSON, and what a transport may leave undone."""
+"""Delivering JSON, and the optional methods of a transport."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
 
 
 async def test_nothing_is_read_while_it_is_held() -> None:
-    """F-BRIDGE-1: else what a slow host does not read would pile up here."""
+    """F-BRIDGE-1: else messages for a slow host would pile up here."""
 
     async def stream(request: Request, answer: Answer) -> None:
         answer.stream()

@@ -1,4 +1,4 @@
-"""F-API-24: server objects, told apart by what they have. The real ones are in `conformance`."""
+"""F-API-24: server objects, told apart by their attributes. The real ones are in `conformance`."""
 
 from __future__ import annotations
 

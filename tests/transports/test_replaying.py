@@ -259,7 +259,7 @@ def test_a_file_that_is_no_recording(tmp_path: Path) -> None:
 
 
 def test_what_is_too_deep_to_be_copied_is_shared() -> None:
-    """F-SHOW-8: but for what is renumbered."""
+    """F-SHOW-8: but for the renumbered ids."""
     result: dict[str, Any] = {"_meta": {}}
     for _ in range(200_000):
         result = {"a": result}

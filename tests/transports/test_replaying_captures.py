@@ -26,7 +26,7 @@ OPENING = ("initialize", "server/discover")
 
 
 class Replayed:
-    """Asks a recording what was asked when it was made, with other ids."""
+    """Sends a recording its own requests, with other ids."""
 
     def __init__(self, path: Path) -> None:
         self.recording = Recording(path)

@@ -1,4 +1,4 @@
-"""A server over stdio that uses all of what an ordinary session meets, in both eras.
+"""A server over stdio that uses all features of an ordinary session, in both eras.
 
 Its tools: ``fits`` and ``broken`` have output schemas, ``named`` mirrors an argument in a header
 of an impossible name, ``secret`` takes a password, ``asks`` asks the client for a form, a message

@@ -75,7 +75,7 @@ async def echo(client):
     await client.call_tool("echo", {"text": "x"})
 """
 
-# A program for each part that uses what it is for.
+# A program for each part that uses its feature.
 SCENARIOS = {
     "caching": "over_stdio(call)",
     "reconnect": "over_stdio(call, reconnect=mcpclient.Reconnect())",
@@ -314,7 +314,7 @@ def touched(part: str, folder: Path) -> set[str]:
 
 
 def told(part: str) -> set[str]:
-    """Return the words in bold of what the guide says that a part may touch."""
+    """Return the words in bold in the guide's text on the resources of a part."""
     row = re.search(rf"(?m)^\| `{part}` \|.*\| ([^|]+) \|$", GUIDE.read_text("utf-8"))
     assert row is not None
     return set(re.findall(r"\*\*(\w+)\*\*", row.group(1)))

@@ -182,7 +182,7 @@ async def beside_another_process(folder: Path) -> AsyncIterator[tuple[str, OAuth
 async def test_a_login_of_another_process_counts_against_a_calls_limits(
     tmp_path: Path, limits: dict[str, Any], limit: str
 ) -> None:
-    """F-AUTH-5: and the error says what was waited for; the next call is well again."""
+    """F-AUTH-5: and the error names the login; the next call succeeds again."""
     async with (
         beside_another_process(tmp_path) as (url, auth, lock),
         Client(url, auth=auth) as client,

@@ -48,7 +48,7 @@ answer["memory"] = memory()
 import json
 print(json.dumps(answer))
 """
-# A server that starts as fast as servers do, for what a command line takes to list its tools.
+# A server that starts as fast as servers do, for the time a command line takes to list its tools.
 DEMO_SERVER = str(ROOT / "mcpclient" / "testing" / "demo_server.py")
 IMPORT_NODE = """
 const start = process.cpuUsage();
@@ -87,7 +87,7 @@ class Column:
             return row.key in self.importers
         if row.operation == "command-line":
             return row.key in self.command_lines
-        if row.authorized:  # what the others have for it differs too much to be compared
+        if row.authorized:  # the logins of the others differ too much to be compared
             return self.key in (FLOOR, LIBRARY)
         return row.transport in self.transports
 

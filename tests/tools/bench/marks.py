@@ -98,7 +98,7 @@ MARKS = (
 
 
 class Verdict(NamedTuple):
-    """A mark beside what was measured; ``met`` is None where nothing was."""
+    """A mark beside the measured value; ``met`` is None where there is none."""
 
     row: str
     wanted: str

@@ -29,7 +29,7 @@ class WorkerFailedError(Exception):
 
 
 def compiled() -> dict[str, str]:
-    """The environment of an interpreter that finds what it imports compiled.
+    """The environment of an interpreter whose imports are compiled already.
 
     Installed packages come compiled; a checkout must not be measured compiling itself each time.
     """

@@ -1,4 +1,4 @@
-"""The rows of the table, as data: what is run, how often, and what is read from it."""
+"""The rows of the table, as data: the operation, how often it runs, and the values read from it."""
 
 from __future__ import annotations
 

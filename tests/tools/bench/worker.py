@@ -1,4 +1,4 @@
-"""The common part of every Python column: the loop that obeys the harness, and what is measured.
+"""The common part of every Python column: the loop that obeys the harness, and the measurements.
 
 A worker is a process of its own in the environment of its column. It reads one order per line of
 JSON from standard input and answers each with one line. While it waits for an order it blocks, so

@@ -1,6 +1,6 @@
 """Run targets with atheris: ``python -m tests.tools.fuzz [--seconds 60] [NAME…]``.
 
-One line for each target says how often it ran and what it reached. What it has found stays in
+One line for each target says how often it ran and how far it got. Its findings stay in
 ``.fuzz/<target>/``: ``inputs`` goes on growing from run to run, ``findings`` has the inputs that
 break something. The exit code is 1 if there are any new ones.
 """
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def fuzz(name: str, seconds: int) -> Outcome:
-    """Run one target for so long. What the fuzzer says goes to a file beside what it finds."""
+    """Run one target for so long. The fuzzer's output goes to a file beside its findings."""
     folder = STATE / name
     for part in ("inputs", "findings"):
         (folder / part).mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ def fuzz(name: str, seconds: int) -> Outcome:
         f"-rss_limit_mb={MEGABYTES}",
         f"-artifact_prefix={folder / 'findings'}/",
         "-print_final_stats=1",
-        str(folder / "inputs"),  # the first folder takes what is new
+        str(folder / "inputs"),  # the first folder takes new inputs
         str(CORPUS / name),
     ]
     command = [sys.executable, "-m", f"{__package__}.worker", name, *flags]

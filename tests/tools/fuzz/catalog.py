@@ -20,7 +20,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> Target:
-    """The function of a target. Imports what it is a target for."""
+    """The function of a target. Imports the code under test."""
     target: Target = import_module(f"{__package__}.targets.{name}").target
     return target
 

@@ -210,7 +210,7 @@ class Lane:
         task = asyncio.ensure_future(self._call(client, call))
         if call.cancelled_after is not None:
             timer = loop.call_later(call.cancelled_after, task.cancel)
-            # It must not keep what a failed call refers to, which is the whole client.
+            # It must not keep the references of a failed call: they lead to the whole client.
             task.add_done_callback(lambda _: timer.cancel())
         await asyncio.wait({task}, timeout=call.limit + SLACK)
         if not task.done():

@@ -92,7 +92,7 @@ def server_options() -> Iterator[str]:
 
 
 def run_part(machine: Machine, name: str) -> str:
-    """Run what is not a test; return a line on it, and its output when it failed."""
+    """Run a command that is not a test; return a line on it, and its output when it failed."""
     words = [*PARTS[name], *(server_options() if name == "servers" else ())]
     begun = time.monotonic()
     log = log_of(machine, name)

@@ -1,4 +1,4 @@
-"""A Windows Python of one version, with what the tests need; made once and kept in ``.windows``."""
+"""A Windows Python of one version, with the packages for tests; kept in ``.windows``."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Machine:
             copying.start()
             code = self._code_of(process, seconds)
             copying.join(_LEFT_OVER_LIMIT)
-            if copying.is_alive():  # what the program has started holds its output open
+            if copying.is_alive():  # a child of the program holds its output open
                 self.stop()
             copying.join()
         return Outcome(code, log.read_text("utf-8", "replace"))

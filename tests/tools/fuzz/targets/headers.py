@@ -1,4 +1,4 @@
-"""Header fields: parsed or refused, and what is written reads back."""
+"""Header fields: parsed or refused, and written fields read back."""
 
 from __future__ import annotations
 
