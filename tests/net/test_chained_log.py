@@ -130,6 +130,7 @@ def test_a_long_last_line_is_found(path: Path) -> None:
     assert (verify_log(path).lines, verify_log(path).fault) == (2, "")
 
 
+@pytest.mark.needs_posix
 def test_rotated_files_are_verified_with_the_log(path: Path) -> None:
     """F-AUDIT-1: a tail removed from one of them is seen, and files that are gone."""
     filled(path, 20, 900)

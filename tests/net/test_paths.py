@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from mcpclient.net.paths import bundle_name, is_bundle
 from mcpclient.net.user_folders import config_folder, state_folder
 from tests.support.tables import each_row
@@ -47,6 +49,7 @@ PLACES = {
 }
 
 
+@pytest.mark.needs_posix  # where "/c" is a whole path
 @each_row(("platform", "environ", "config", "state"), PLACES.values())
 def test_folders(platform: str, environ: dict[str, str], config: str, state: str) -> None:
     """F-MANY-7"""
