@@ -17,7 +17,16 @@ from mcpclient.errors import (
     TokenRequestFailed,
 )
 
-from .world import TOKEN, AuthorizationServerFake, Scene, World, call, decode_jwt, unauthorized
+from .world import (
+    TOKEN,
+    AuthorizationServerFake,
+    Scene,
+    World,
+    call,
+    decode_jwt,
+    json_response,
+    unauthorized,
+)
 
 ROBOT = ClientCredentials(trust_first_issuer=True, client_id="robot", client_secret="s")
 KNOWN: Any = {"client_id": "known", "trust_first_issuer": True}
@@ -86,6 +95,35 @@ def test_an_early_renewal_that_was_refused_is_an_error() -> None:
     scene.world.user = lose
     with pytest.raises(ConnectionLost):
         scene.world.run(scene.authorization.current_grant())
+
+
+@pytest.mark.parametrize("seconds", [3560, 3700])
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        json_response({"error": "server_error"}, 400),
+        json_response({"error": "server_error"}, 503),
+        json_response({"message": "no Route matched with those values"}, 404),
+        Response(200, (), b"<h1>Log in to this hotel's network</h1>"),
+    ],
+    ids=lambda trouble: f"{trouble!r}",
+)
+def test_trouble_at_the_token_endpoint_keeps_the_credentials(
+    seconds: int, trouble: Response
+) -> None:
+    """F-AUTH-5: an early renewal may fail; past the end it is an error; nothing is lost."""
+    scene = logged_in(later=seconds)
+    token = scene.world.handlers["POST", TOKEN]
+    scene.world.on("POST", TOKEN, trouble)
+    if seconds < 3600:
+        assert scene.call().status == 200
+    else:
+        with pytest.raises(TokenRequestFailed):
+            scene.call()
+    scene.world.handlers["POST", TOKEN] = token
+    assert scene.call().status == 200
+    assert scene.grants()[-1] == "refresh_token"
+    assert len(scene.world.visited) == 1
 
 
 def test_a_client_the_server_forgot_registers_anew() -> None:

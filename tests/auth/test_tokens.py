@@ -3,7 +3,15 @@ from __future__ import annotations
 import pytest
 
 from mcpclient.auth.effects import Response
-from mcpclient.auth.tokens import TokenSet, parse_token_response, read_challenge, token_set
+from mcpclient.auth.tokens import (
+    TokenSet,
+    parse_challenges,
+    parse_scope,
+    parse_token_response,
+    read_challenge,
+    safe_text,
+    token_set,
+)
 from mcpclient.errors import AuthError, TokenRequestFailed
 from tests.support.tables import each_row
 
@@ -89,3 +97,34 @@ def test_bearer_and_dpop_are_read_together() -> None:
     assert not challenge.dpop_only
     assert read_challenge(["Basic", "dpop"]).dpop_only
     assert not read_challenge(["Basic"]).dpop_only
+
+
+def test_a_refresh_keeps_what_it_does_not_replace() -> None:
+    """F-AUTH-5: a new refresh token and new scopes count, and missing ones stay as they were."""
+    old = tokens(refresh_token="r1", scope="a b")
+    kept = token_set({"access_token": "u", "refresh_token": ""}, NOW, old)
+    assert (kept.refresh_token, kept.scopes, kept.access_token) == ("r1", ("a", "b"), "u")
+    rotated = token_set({"access_token": "u", "refresh_token": "r2", "scope": "c"}, NOW, old)
+    assert (rotated.refresh_token, rotated.scopes) == ("r2", ("c",))
+
+
+def test_a_damaged_record_holds_no_tokens() -> None:
+    """F-AUTH-9: nor does one with a line break in the token; a damaged part is left out."""
+    for record in ({}, {"access_token": 7}, {"access_token": "a\nb"}):
+        assert TokenSet.from_record(record) is None
+    damaged = {"access_token": "t", "refresh_token": 7, "expires_at": "soon", "scopes": "a"}
+    assert TokenSet.from_record(damaged) == TokenSet("t")
+
+
+def test_tokens_do_not_show_themselves() -> None:
+    """F-AUTH-12"""
+    assert "hidden" not in repr(tokens(access_token="hidden1", refresh_token="hidden2"))
+
+
+def test_the_work_for_a_hostile_server_is_bounded() -> None:
+    """F-AUTH-1, F-AUTH-4: long fields are cut; scopes have valid characters and are at most 200."""
+    assert len(parse_challenges(['a="' * 400_000])) < 20_000
+    assert read_challenge(["Bearer " + "a=1," * 5000 + "scope=x"]).scopes is None
+    assert parse_scope('a b"c d\\e é f') == ("a", "f")
+    assert len(parse_scope(" ".join(map(str, range(1000))))) == 200
+    assert len(safe_text("x" * 5000, [])) == 300

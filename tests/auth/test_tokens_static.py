@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import pytest
+
 from mcpclient.auth.options import ApiKey, BearerToken
+from mcpclient.errors import UsageError
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.net.login.authentication import credentials_for
 from mcpclient.net.network_options import NetworkOptions
+from tests.support.tables import each_row
 
 URL = "https://mcp.example/mcp"
 
@@ -21,6 +25,14 @@ def test_tokens_and_keys() -> None:
     request = asked.request("POST", URL)  # type: ignore[union-attr]
     assert request.headers() == {"Authorization": "Bearer t2"}
     assert request.headers("https://other.example/mcp") == {}
+
+
+@each_row("token", ["t0k\r\nX: y", "t0k\n", " t0k", "t0ké", "t0k\x00"])
+def test_a_token_cannot_become_another_header(token: str) -> None:
+    """F-AUTH-13: and the error does not show it."""
+    with pytest.raises(UsageError) as caught:
+        credentials_for(BearerToken(token), URL, NetworkOptions())
+    assert "t0k" not in str(caught.value)
 
 
 async def test_another_token_is_tried_once() -> None:

@@ -72,6 +72,58 @@ def test_a_secure_cookie_is_taken_over_tls_only() -> None:
     assert browser.sends("http://a.test/mcp") == "lb=3"
 
 
+@each_row(
+    ("attribute", "path", "sent"),
+    [
+        ("", "/mcp", True),
+        ("", "/mcp/other", True),
+        ("", "/mcpx", False),
+        ("", "/", False),
+        ("Path=/", "/anything", True),
+        ("Path=/mcp/", "/mcp", False),
+        ("Path=/elsewhere", "/mcp/endpoint", False),
+    ],
+)
+def test_the_path_decides_where_a_cookie_goes(attribute: str, path: str, sent: bool) -> None:
+    """F-HTTP-14: RFC 6265 section 5.1.4, with the folder of the URL as the default."""
+    browser = Browser()
+    browser.receives(f"lb=1; {attribute}")
+    assert browser.sends(f"https://a.test{path}?query") == ("lb=1" if sent else "")
+
+
+@each_row(
+    "attributes",
+    [
+        "Max-Age=60",
+        "max-age=60; Expires=Sun, 06 Nov 1994 08:49:38 GMT",
+        "Expires=Sun, 06 Nov 1994 08:50:37 GMT",
+    ],
+)
+def test_a_cookie_ends_when_it_says(attributes: str) -> None:
+    """F-HTTP-14: Max-Age goes before Expires."""
+    browser = Browser()
+    browser.receives(f"lb=1; {attributes}")
+    browser.now += 59.9
+    assert browser.sends() == "lb=1"
+    browser.now += 0.1
+    assert browser.sends() == ""
+
+
+def test_no_cookie_makes_a_request_invalid() -> None:
+    """F-HTTP-14: a name or value that no header carries is ignored."""
+    browser = Browser()
+    for field in ("", "lb", "=1", " =1; Path=/", "lb=a\x01b", "lb=" + "x" * 4096):
+        browser.receives(field)
+    assert browser.sends() == ""
+
+
+def test_cookies_of_the_caller_go_first_and_win() -> None:
+    """F-HTTP-14: in the one Cookie field, with nothing of the caller's changed."""
+    browser = Browser()
+    browser.receives("lb=1", "session=server")
+    assert browser.sends(own="session=mine; x=y") == "session=mine; x=y; lb=1"
+
+
 def test_a_cookie_that_is_over_takes_nobodys_place() -> None:
     """F-HTTP-14: where there are as many as are kept."""
     browser = Browser()

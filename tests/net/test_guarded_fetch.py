@@ -71,6 +71,21 @@ def connecting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return hosts
 
 
+async def test_a_redirect_is_not_followed_and_no_cookie_is_kept() -> None:
+    """F-AUTH-10: not even within the origin, unlike after requests to the server itself."""
+
+    async def handler(request: Request, answer: Answer) -> None:
+        head = "HTTP/1.1 307 Moved\r\nLocation: /other\r\nSet-Cookie: a=b\r\n"
+        answer.raw(f"{head}Content-Length: 0\r\n\r\n".encode())
+
+    fetcher = GuardedFetcher()
+    async with HttpServer({"/t": handler}) as server:
+        for _ in range(2):
+            assert (await fetcher.fetch(fetch(str(server.url("/t"))))).status == 307
+        assert [request.target for request in server.requests] == ["/t", "/t"]
+        assert not any("cookie" in request.headers for request in server.requests)
+
+
 @pytest.mark.parametrize("chunked", [True, False])
 async def test_a_body_is_read_only_so_far(chunked: bool) -> None:
     """F-AUTH-10: one byte more than allowed tells that there is more, even of an endless one."""
