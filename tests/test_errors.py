@@ -338,21 +338,6 @@ def test_fields() -> None:
     assert MessageTooLarge(5).limit == 5
 
 
-@pytest.mark.parametrize(
-    ("data", "urls"),
-    [
-        ({"elicitations": [{"url": "https://a/"}, {"url": 5}, "x", {}]}, ["https://a/"]),
-        ({"elicitations": "x"}, []),
-        ({}, []),
-        (None, []),
-    ],
-)
-def test_visits_of_an_elicitation(data: object, urls: list[str]) -> None:
-    """F-API-10: the visits the server wants, whatever else it sent."""
-    error = UrlElicitationRequired(-32042, "visit", data)
-    assert [visit["url"] for visit in error.elicitations] == urls
-
-
 def test_a_page_is_shown_as_text() -> None:
     """F-HTTP-7: what a proxy or a web server says in markup for browsers."""
     page = (

@@ -208,22 +208,6 @@ class Live(Source):
         self.tools.version += 1
 
 
-async def test_the_live_list_of_a_manager() -> None:
-    """F-TOOL-7, F-MANY-12: no waiting, and a new version is seen at once."""
-    source = Live("a", "b")
-    box = Toolbox(source, "openai_responses")
-    tools = box.tools
-    assert names(tools) == ["a", "b"]
-    source.tools[:] = [Tool(definition("c"))]
-    source.behaviour["c"] = None
-    assert names(box.tools) == ["a", "b"]
-    source.tools.version = 2
-    assert names(box.tools) == ["c"]
-    assert box.tools is tools
-    assert texts(await box.run(response(call("c")))) == ["c done"]
-    await box.refresh()
-
-
 RESOURCES = {
     "resources": [
         {"uri": "memo://1", "name": "first", "mimeType": "text/plain", "description": "a\nmemo"},

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from mcpclient import CallToolResult, ConnectFailed, McpError, ServerUnavailable
+from mcpclient import CallToolResult, McpError, ServerUnavailable
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.events.around import Call, Proceed
-from mcpclient.transports.base import Receiver
 from tests.bridging.sides import ServerSide, bridged
 from tests.support.mcp_server import McpServer, Refusal, refusing
 
@@ -211,39 +210,6 @@ async def test_a_server_that_may_not_start_again_stays_away() -> None:
         assert "a policy forbids it" in refused["error"]["message"]
         await asyncio.sleep(100)
         assert side.opened == 1
-
-
-async def test_a_call_of_a_server_that_cannot_return_says_why() -> None:
-    """F-BRIDGE-1: at once, and not when its host has lost patience; the next may get through."""
-
-    class Broken(ServerSide):
-        is_broken = False
-
-        async def open(self, receiver: Receiver) -> None:
-            await super().open(receiver)
-            if self.is_broken:
-                raise ConnectFailed("it", "no database")
-
-    side = Broken(McpServer("handshake"))
-    loop = asyncio.get_running_loop()
-    async with bridged(side) as (host, _):
-        await host.initialize()
-        side.is_broken = True
-        side.lose()
-        began = loop.time()
-        assert "no database" in (await host.call("echo", text="hi"))["error"]["message"]
-        assert loop.time() - began < 0.1
-        side.is_broken = False
-        host.write(
-            {
-                "id": "x",
-                "method": "tools/call",
-                "params": {"name": "echo", "arguments": {"text": "x"}},
-            }
-        )
-        while (answer := await host.message()).get("id") != "x":
-            assert answer["method"].endswith("list_changed")
-        assert "result" in answer
 
 
 async def test_a_server_that_falls_over_again_is_brought_back_later() -> None:

@@ -197,24 +197,6 @@ async def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
         assert (await side.came('"id":3'))["error"]["message"] == "no call of the host is in flight"
 
 
-async def test_a_stateless_host_and_server_pass_input_rounds_on() -> None:
-    """F-BRIDGE-1: in one era they are results like any other, with the host's own metadata."""
-    server = StatelessServer()
-    async with bridged(server) as (host, side):
-        found = (await host.request("server/discover", modern()))["result"]
-        assert found == server._discovered()
-        params = modern({"name": "ask", "n": 1.50})
-        asked = (await host.request("tools/call", params))["result"]
-        assert asked["requestState"] == "s"
-        assert b'"n": 1.5' in side.lines[-1]
-        assert server.messages("tools/call")[0]["params"] == params
-        wanted = {"notifications": {"resourceSubscriptions": ["x:1"]}}
-        host.write({"id": "L", "method": "subscriptions/listen", "params": modern(wanted)})
-        agreed, updated = await host.message(), await host.message()
-        assert agreed["params"]["_meta"] == {SUBSCRIPTION: "L"}
-        assert updated["params"]["_meta"] == {SUBSCRIPTION: "L", "x": 1}
-
-
 @pytest.mark.parametrize(
     ("message", "code"),
     [

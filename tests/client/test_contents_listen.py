@@ -60,20 +60,6 @@ async def test_whoever_subscribes_second_waits_for_the_agreement_too(
         assert [type(each) for each in outcomes] == [expected, expected]
 
 
-async def test_whoever_gives_up_subscribing_leaves_it_to_the_first() -> None:
-    """F-API-4: who waits for the same resource, and is subscribed to it."""
-    server = ListeningServer()
-    server.acknowledges = False
-    async with server.client() as client:
-        first, second = (asyncio.ensure_future(client.subscribe_resource("a")) for _ in range(2))
-        await turns()
-        second.cancel()
-        await turns()
-        server.acknowledge(server.ids(LISTEN)[-1], {"resourceSubscriptions": ["a"]})
-        await first
-        assert server.sent("notifications/cancelled") == []
-
-
 @pytest.mark.parametrize("make", [ListeningServer, handshake_server])
 async def test_a_resource_can_be_subscribed_to_in_either_era(make: Any) -> None:
     """F-API-4: updated events reach on_notification, until it is taken back."""

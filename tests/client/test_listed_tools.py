@@ -16,20 +16,6 @@ from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
 
 pytestmark = pytest.mark.virtual_time
 
-READS = Tool({"name": "reads", "annotations": {"readOnlyHint": True}})
-SLOW = Tool({"name": "slow", "execution": {"taskSupport": "required"}})
-
-
-def test_a_definition_that_may_have_changed_is_not_known() -> None:
-    """F-API-23, F-MANY-12: a tool's name does not depend on trust, and stays."""
-    tools = ListedTools()
-    list(tools.learning([READS, SLOW]))
-    tools.notified("notifications/prompts/list_changed", {})
-    assert tools.find("reads") is READS
-    tools.notified("notifications/tools/list_changed", {})
-    assert tools.are_stale and tools.find("reads") is None
-    assert tools.only_tasks == {"slow"}
-
 
 # Tools that keep to their output schemas, and tools that do not
 

@@ -275,39 +275,3 @@ async def test_a_question_nobody_waits_for_is_taken_away() -> None:
     assert questions.board.since(0)[-1].value is None
     with pytest.raises(UsageError, match="answered or withdrawn"):
         questions.answer("1", {})
-
-
-async def test_the_address_of_a_login_is_shown_until_the_login_ends() -> None:
-    """F-SHOW-10, F-AUTH-12: whether a connection waits for it, or a call that needs more rights."""
-    questions = Questions(Board())
-
-    async def log_in(server: str, path: str, over: asyncio.Event) -> None:
-        assert await questions.show_login(server, f"https://id.example/{path}?x=1")
-        await over.wait()
-
-    def shown() -> dict[str, Any]:
-        return {item.name: item.value for item in questions.board.since(0) if item.value}
-
-    ends = [asyncio.Event() for _ in range(3)]
-    logins = [
-        asyncio.ensure_future(log_in(server, path, over))
-        for server, path, over in zip("abb", ("one", "two", "three"), ends)
-    ]
-    await asyncio.sleep(0)
-    assert {item.kind for item in questions.board.since(0)} == {"login"}
-    assert shown() == {
-        "a": {"url": "https://id.example/one?x=1", "host": "id.example"},
-        "b": {"url": "https://id.example/three?x=1", "host": "id.example"},
-    }
-    ends[1].set()  # another login to the same server has begun
-    await logins[1]
-    await asyncio.sleep(0)
-    assert set(shown()) == {"a", "b"}
-    ends[2].set()
-    await logins[2]
-    await asyncio.sleep(0)
-    assert set(shown()) == {"a"}
-    logins[0].cancel()
-    await asyncio.wait(logins)
-    await asyncio.sleep(0)
-    assert not shown()

@@ -11,7 +11,6 @@ import pytest
 
 from mcpclient import Client, ConnectFailed, OAuth, PeerError, Recording, UsageError
 from mcpclient.client.requests import connection_of
-from mcpclient.inspector import described as module
 from mcpclient.inspector.described import (
     Lists,
     Word,
@@ -21,7 +20,6 @@ from mcpclient.inspector.described import (
     described_error,
     fetch_lists,
     form_problems,
-    schema_faults,
 )
 from mcpclient.inspector.inspector import source_of
 from mcpclient.inspector.servers import Watch
@@ -228,18 +226,6 @@ async def test_the_lists_of_a_recorded_server(tmp_path: Path) -> None:
     lists = await watch_of(made).lists(fresh=False)
     assert [tool["name"] for tool in lists["tools"]] == ["a", "b"]
     assert lists["resources"] == lists["prompts"] == []
-
-
-async def test_schemas_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-14: other tasks run while they are checked."""
-    monkeypatch.setattr(module, "_TURN", 0)
-    tools = [
-        {"name": "a", "inputSchema": {"type": 7}},
-        {"name": "b", "inputSchema": {"type": "object"}, "outputSchema": {"type": "odd"}},
-        "no tool",
-    ]
-    found = [(index, each.code) async for index, each in schema_faults(tools, "2025-11-25")]
-    assert found == [(0, "tool-schema"), (1, "tool-schema")]
 
 
 LOOP: dict[str, Any] = {"properties": {f"c{n}": {"$ref": "#"} for n in range(10)}}

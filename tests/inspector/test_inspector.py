@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +29,6 @@ def test_what_can_be_inspected(tmp_path: Path) -> None:
     for other in ("https://h/mcp", [], [Client("x")], None):
         with pytest.raises(UsageError, match="can be inspected"):
             source_of(other)
-
-
-async def test_recordings_have_nothing_to_connect(tmp_path: Path) -> None:
-    path = tmp_path / "s.jsonl"
-    path.write_text('{"transcript": 1, "transport": "stdio", "target": "x"}\n')
-
-    async with inspect(Recording(path)) as inspector:
-        before = asyncio.all_tasks()
-        inspector.connect_all()
-        assert asyncio.all_tasks() == before
 
 
 @pytest.mark.parametrize(

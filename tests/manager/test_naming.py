@@ -149,23 +149,6 @@ def test_a_newcomer_takes_no_beginning_that_is_in_use() -> None:
     assert name.startswith("a_b_") and name.endswith("_x") and name != "a_b_x"
 
 
-def test_who_was_first_keeps_its_label_in_the_next_run() -> None:
-    """F-SAFE-4: and afterwards, when the other is gone again."""
-    first = ToolNames("server__tool", 64, ["my.server"])
-    first.assign("my.server", ["x"])
-    second = ToolNames("server__tool", 64, ["my_server", "my.server"])
-    second.recall("my.server", first.to_record("my.server"))
-    second.assign("my_server", ["x"])
-    second.assign("my.server", ["x"])
-    assert second.owner("my_server__x") == ("my.server", "x")
-    newcomer = second.names_of("my_server")["x"]
-    third = ToolNames("server__tool", 64, ["my_server"])
-    third.recall("my_server", second.to_record("my_server"))
-    third.assign("my_server", ["x"])
-    assert third.names_of("my_server") == {"x": newcomer}
-    assert third.owner("my_server__x") is None
-
-
 def test_who_was_first_keeps_its_name_in_the_next_run() -> None:
     """F-SAFE-4: where names do not begin with the server's; in another style nothing is kept."""
     first = ToolNames("tool", 64, ["second"])

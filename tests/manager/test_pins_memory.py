@@ -100,25 +100,6 @@ def test_the_file_is_its_owners(tmp_path: Path) -> None:
     assert memory.recall() == {}
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *("", "{", "[]", '{"version": 2}', '{"version": 1, "servers": {"k": 1}}'),
-        '{"version": 2, "servers": {"of another": {"tools": []}}}',
-    ],
-)
-def test_a_file_that_holds_something_else_is_none(content: str, tmp_path: Path) -> None:
-    """F-MANY-14"""
-    path = tmp_path / "tools.json"
-    path.write_text(content)
-    path.chmod(0o600)
-    memory = Memory(path)
-    assert memory.recall() == {}
-    memory.note("k", Remembered())
-    memory.save()
-    assert list(memory.recall()) == ["k"]
-
-
 def test_a_file_that_cannot_be_written(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """F-MANY-14: nothing depends on it."""
     (tmp_path / "file").write_text("")

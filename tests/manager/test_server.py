@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,6 @@ from mcpclient.client.requests import connection_of
 from mcpclient.errors import (
     AuthorizationRequired,
     CallTimeout,
-    ClientClosed,
     ConnectFailed,
     ConnectionLost,
     HttpError,
@@ -89,27 +87,6 @@ async def test_a_pause_ends_with_an_attempt_in_between() -> None:
         await asyncio.sleep(500)
         assert member.attempts == 2
         assert manager.servers["a"].since == since
-
-
-async def test_a_configuration_that_has_changed_has_a_client_of_its_own() -> None:
-    """F-MANY-4: the client of the earlier one is closed."""
-    before, after = Member("x"), Member("x", "y")
-    files = [before]
-
-    def again(server: mcpclient.ServerConfig, switched_on: bool) -> mcpclient.ServerConfig:
-        return replace(server, target=files[-1])
-
-    config = mcpclient.ServerConfig("a", target=before, judge_again=again)
-    async with Manager({"a": config}) as manager:
-        files.append(after)
-        client = manager["a"]
-        await lose(before)
-        await asyncio.sleep(1)
-        assert statuses(manager) == {"a": "connected"}
-        assert (before.attempts, after.attempts) == (1, 1)
-        assert manager["a"] is not client
-        with pytest.raises(ClientClosed):
-            await client.ping()
 
 
 async def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from mcpclient.protocol.listen import (
     Backlog,
-    ChangePace,
     EventsMissed,
     ListenFilter,
     ResourceUpdated,
@@ -82,19 +81,3 @@ def test_changes_of_a_list_are_gathered() -> None:
     assert backlog.take(5.4) == event_of(TOOLS, {"n": 2})
     backlog.put(event_of(TOOLS, {}), 9.0)
     assert backlog.take(math.inf) is not None, "at the end nothing waits"
-
-
-def test_changes_that_go_on_are_reported_ever_less_often() -> None:
-    """F-API-14: a server that announces a change after each listing is not asked without end."""
-    pace, now, reports = ChangePace(), 0.0, []
-    while now < 300.0:
-        now = pace.due(now + 0.001)
-        pace.reported(now)
-        reports.append(now)
-    assert sum(report < 3 for report in reports) == 3
-    assert reports[-1] - reports[-2] == pytest.approx(ChangePace.LONGEST_PAUSE)
-    assert pace.due(now + 31) == now + 31 + ChangePace.GATHERING
-    quiet = now + 61
-    assert pace.due(quiet) == quiet + ChangePace.GATHERING
-    pace.reported(quiet)
-    assert pace.due(quiet + 0.001) < quiet + 1, "it has begun anew"

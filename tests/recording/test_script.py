@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from mcpclient.errors import NotRecorded
 from mcpclient.jsonrpc import messages
 from mcpclient.recording.conversation import Call, Failed, Heard, Script
 
@@ -24,38 +21,10 @@ def answers(script: Script, method: str, params: Json | None = None) -> list[Any
     return [step.message["result"]["is"] for step in reply.steps if isinstance(step, Heard)]
 
 
-def test_metadata_and_secrets_do_not_count() -> None:
-    """F-SHOW-8: they differ from one run to the next."""
-    recorded = {"name": "t", "arguments": {"password": "redacted-1"}, "_meta": {"a": 1}}
-    script = Script("it", [call("tools/call", recorded, "found")])
-    asked = {"name": "t", "arguments": {"password": "other"}, "_meta": {"b": 2}}
-    assert answers(script, "tools/call", asked) == ["found"]
-
-
-def test_what_was_not_recorded_names_the_nearest() -> None:
-    """F-SHOW-8"""
-    script = Script(
-        "it", [call("tools/call", {"name": "aaaa"}), call("tools/call", {"name": "zz"})]
-    )
-    with pytest.raises(NotRecorded) as caught:
-        script.reply_to(messages.request(1, "tools/call", {"name": "zzz"}))
-    assert caught.value.recorded == ({"name": "zz"}, {"name": "aaaa"})
-
-
 def test_attempts_to_open_that_failed_are_passed_over() -> None:
     """F-SHOW-8"""
     failed = Call(messages.request(1, "initialize", None), 0.0, [Failed({"type": "X"})])
     assert answers(Script("it", [failed, call("initialize", None, "ok")]), "initialize") == ["ok"]
-
-
-def test_calls_that_were_not_asked_for_are_left() -> None:
-    """F-API-25: as often as they were recorded; those that open a connection never are."""
-    calls = [call("initialize"), call("ping"), call("tools/list"), call("ping")]
-    script = Script("it", calls)
-    answers(script, "ping")
-    assert script.left == calls[2:]
-    answers(script, "ping")
-    assert script.left == [calls[2]]
 
 
 def test_parts_of_the_params_are_compared() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Sampling, SamplingModel, SamplingRequest
+from mcpclient import SamplingModel
 from mcpclient.client.answers.answerers import SamplingAnswerer, SamplingOption
 from mcpclient.errors import HandlerFailed, UsageError
 
@@ -31,21 +31,6 @@ ANSWERED = {
 
 def answer(option: SamplingOption, params: Mapping[str, Any] = ASKED) -> dict[str, Any]:
     return asyncio.run(SamplingAnswerer(option).answer(params, "server"))
-
-
-def test_what_is_declared() -> None:
-    """F-API-10: the parts of sampling that are supported, and no others."""
-
-    def handler(request: SamplingRequest) -> str:
-        return ""
-
-    def settings(option: SamplingOption) -> dict[str, Any]:
-        return SamplingAnswerer(option).settings
-
-    assert settings(handler) == {}
-    assert settings(Sampling(handler, tools=True, context=True)) == {"tools": {}, "context": {}}
-    assert settings(SamplingModel("m", lambda messages, options: "", tools=True)) == {"tools": {}}
-    assert settings({"model": "m", "complete": print}) == {}
 
 
 @pytest.mark.parametrize(

@@ -22,23 +22,8 @@ from tests.client.connection.test_connection import http, stall, use
 from tests.net.peers import serve
 from tests.support.clients import now, spawn
 from tests.support.http_server import Answer, Handler, Request
-from tests.support.mcp_http import StreamableEndpoint
-from tests.support.mcp_server import McpServer
 
 pytestmark = [pytest.mark.usefixtures("fresh_eras"), pytest.mark.virtual_time]
-
-
-@pytest.mark.parametrize(("wait", "seconds"), [(None, 0.05), (0, 0), (1, 1), (2.5, 2.5)])
-async def test_a_get_that_is_not_answered_holds_up_the_handshake_for_a_moment(
-    wait: float | None, seconds: float
-) -> None:
-    """F-LIFE-4: hardly at all, unless one asks for that."""
-    routes = {**StreamableEndpoint(McpServer()).routes, "GET /mcp": stall}
-    async with http(routes) as server:
-        options: dict[str, Any] = {"protocol_version": "2025-11-25", "listen_wait": wait}
-        async with Client(str(server.url()), **options) as client:
-            assert now() == seconds
-            await client.ping()
 
 
 class Breaking(InProcessTransport):

@@ -150,25 +150,6 @@ async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
         assert len(seen) >= 2
 
 
-async def test_progress_is_delivered_in_order_and_before_the_result() -> None:
-    """F-API-7: to an async callback, too."""
-    async with on_bench() as bench:
-        seen: list[Any] = []
-
-        async def slowly(params: Mapping[str, Any]) -> None:
-            await asyncio.sleep(10 - params["progress"])
-            seen.append(params["progress"])
-
-        call = bench.call(RequestOptions(on_progress=slowly))
-        await turn()
-        for step in (1, 2, 3):
-            params = {"progressToken": "1", "progress": step}
-            bench.session.message_received({"method": "notifications/progress", "params": params})
-        bench.answer(1)
-        await call
-        assert seen == [1, 2, 3]
-
-
 # Giving up
 
 

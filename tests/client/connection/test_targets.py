@@ -17,8 +17,7 @@ from mcpclient.client.connection.targets import route_to, words_of
 from mcpclient.client.events.callbacks import Events
 from mcpclient.errors import UsageError
 from mcpclient.net.network_options import NetworkOptions
-from mcpclient.net.process.stderr import ProbeFilter, StderrTee
-from mcpclient.net.process.stopping import StopLadder
+from mcpclient.net.process.stderr import StderrTee
 from mcpclient.net.recorder import Recorder
 from mcpclient.transports import stdio
 from mcpclient.transports.stdio import StdioTransport
@@ -65,20 +64,6 @@ def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
     tee.write(b"a line about s3cret-1\n")
     assert json.loads(lines[0])["text"] == "a line about redacted-1"
     assert shown.getvalue() == ("a line about s3cret-1\n" if text else "")
-
-
-def test_what_a_process_is_given() -> None:
-    """F-STD-1, F-STD-3, F-WIRE-3: each option of the caller reaches the transport."""
-    env, ladder = {"A": "1"}, StopLadder(close_input=7.0)
-    lines: list[str] = []
-    limits: dict[str, Any] = {"inherit_env": "none", "cwd": "/srv", "max_message_size": 1000}
-    made_by = route(["server"], stderr=lines.append, stop_ladder=ladder, env=env, **limits)
-    (given,) = transports_of(made_by)
-    assert {**limits, "env": env, "ladder": ladder}.items() <= given.items()
-    assert isinstance(given["stderr"], ProbeFilter)
-    given["stderr"].decide(is_unknown=False)
-    given["stderr"].write(b"x\n")
-    assert lines == ["x"]
 
 
 def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,20 +73,6 @@ def test_connecting_and_calling_are_reported() -> None:
     ]
 
 
-def test_failing_to_connect_is_reported_and_raised() -> None:
-    """F-SHOW-7"""
-    told: list[dict[str, Any]] = []
-
-    async def connect() -> None:
-        await mcpclient.connect(
-            ["/no/such/command"], hooks=Hooks(on_error=lambda **facts: told.append(facts))
-        )
-
-    with pytest.raises(mcpclient.CommandNotFound) as raised:
-        run(connect())
-    assert [(facts["phase"], facts["error"]) for facts in told] == [("connect", raised.value)]
-
-
 def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """F-SHOW-7"""
 

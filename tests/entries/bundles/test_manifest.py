@@ -196,25 +196,6 @@ USING = python_server(
 )
 
 
-def test_what_is_asked_for(opened: Any, tmp_path: Path) -> None:
-    """F-MANY-18: like inputs, a secret without showing it."""
-    entry = opened(manifest(server=USING, user_config=OPTIONS))
-    home = tmp_path / "home"
-    shown = {
-        spec.id: (spec.password, spec.need, spec.choices, spec.default) for spec in entry.inputs
-    }
-    assert shown == {
-        "key": (True, "required", (), None),
-        "most": (False, "optional", (), "10"),
-        "readonly": (False, "optional", ("true", "false"), "true"),
-        "folders": (False, "optional", (), f"{home}/a\n{home / 'Documents'}"),
-        "optional": (False, "optional", (), None),
-    }
-    assert entry.inputs[0].description == "A title: a description"
-    assert entry.raw["args"][1:] == ["${input:folders}", "--most=${input:most}"]
-    assert len({spec.kept for spec in entry.inputs}) == len(entry.inputs)
-
-
 def test_what_the_user_writes_counts(opened: Any) -> None:
     """F-MANY-18: several values are several words; a variable of the user's is one."""
     config = {"folders": ["/a b", "/c"], "most": 12.0, "readonly": False, "key": "${KEY}"}

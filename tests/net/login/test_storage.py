@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError
-from mcpclient.net.files import LockFolder
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.support.subprocesses import run_python
 
@@ -50,21 +49,6 @@ def test_another_object_and_another_process_see_it(path: Path) -> None:
         """
     )
     assert printed.strip() == "[1, None]"
-
-
-async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
-    """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
-    store, locks = FileStore(path), LockFolder(path.parent / "locks")
-    async with locks.lock("file"):
-        saving = asyncio.ensure_future(store.save("a", RECORD))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert await FileStore(path).load("a") is None
-        saving.cancel()
-        await asyncio.wait({saving})
-        assert await FileStore(path).load("a") is None
-    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
-    assert await FileStore(path).load("a") == RECORD
 
 
 @pytest.mark.needs_posix
