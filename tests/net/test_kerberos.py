@@ -21,6 +21,7 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.net import kerberos
 from mcpclient.net.kerberos import NegotiateAuthorizer, challenge_in, context_maker
 from mcpclient.net.proxies import Tunnel
+from tests.client.scripted_server import turns
 from tests.net.certificates import Authority
 from tests.net.mcp_over_http import McpOverHttp
 from tests.net.peers import Proxy, join, serve
@@ -309,7 +310,7 @@ async def test_a_login_goes_on_behind_the_whole_answer() -> None:
     await wire.written.get()
     challenge = f"Proxy-Authenticate: {encoded(b'go on')}\r\n".encode()
     tunnel.data_received(b"HTTP/1.1 407 No\r\n" + challenge + b"Content-Length: 4\r\n\r\npa")
-    await asyncio.sleep(0)
+    await turns(10)
     assert wire.written.empty()
     tunnel.data_received(b"ge")
     assert encoded(b"message 2").encode() in await wire.written.get()
