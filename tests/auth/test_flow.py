@@ -97,6 +97,18 @@ def test_an_early_renewal_that_was_refused_is_an_error() -> None:
         scene.world.run(scene.authorization.current_grant())
 
 
+def test_log_out_forgets_every_kind_of_login_and_unfinished_ones() -> None:
+    """F-AUTH-8: also a program's login to the same server."""
+    scene = logged_in(OAuth(client_id="known"))
+    robot = Authorization(scene.authorization.server_url, ROBOT)
+    scene.world.store[robot.key] = {**scene.world.store[scene.authorization.key]}
+    name = scene.authorization.key.rpartition(" ")[2]
+    scene.world.store[f"pending {name}"] = {"pending": []}
+    scene.world.run(scene.authorization.log_out())
+    assert scene.world.store == {}
+    assert scene.world.run(scene.authorization.current_grant()) is None
+
+
 @pytest.mark.parametrize("seconds", [3560, 3700])
 @pytest.mark.parametrize(
     "trouble",
@@ -177,6 +189,15 @@ def forbidden(scope: str | None) -> Response:
     parameter = "" if scope is None else f', scope="{scope}"'
     challenge = f'Bearer error="insufficient_scope"{parameter}'
     return Response(403, [("WWW-Authenticate", challenge)], b"")
+
+
+def test_scopes_granted_unasked_survive_a_step_up() -> None:
+    """F-AUTH-4: the scopes that the server grants by default are not lost."""
+    scene = Scene()
+    scene.issuer.token_fields["scope"] = "default"
+    scene.call()
+    scene.answered(forbidden("write"), json_response({}))
+    assert scene.issuer.authorizations[1]["scope"] == "default write"
 
 
 def test_ever_new_scopes_have_an_end() -> None:

@@ -56,6 +56,38 @@ def test_a_private_file_that_others_may_change(
     assert "belongs to another user" in reason_of(path, private=True)
 
 
+@posix
+def test_a_change_keeps_permissions_and_links(tmp_path: Path) -> None:
+    """F-SAFE-8"""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.write_bytes(b"a")
+    real.chmod(0o640)
+    link.symlink_to(real)
+    change_file(link, lambda content: (content or b"") + b"b", limit=10)
+    assert link.is_symlink()
+    assert real.read_bytes() == b"ab"
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+
+
+def test_a_change_that_fails_leaves_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-8: also one that makes it too large to be read again; no copy stays."""
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with pytest.raises(OSError, match="larger than 10 bytes"):
+        change_file(path, lambda content: b"x" * 11, limit=10)
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space left"):
+        change_file(path, lambda content: b"new", limit=10)
+    assert path.read_bytes() == b"old"
+    assert not [name for name in os.listdir(tmp_path) if name.startswith(".file")]
+
+
 def test_what_a_killed_process_left_is_removed(tmp_path: Path) -> None:
     """F-AUTH-9: a copy that was not finished holds secrets, and would stay unnoticed."""
     path = tmp_path / "file"

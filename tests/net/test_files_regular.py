@@ -51,6 +51,26 @@ def test_a_lock_that_is_a_pipe_does_not_hold_anything_up(tmp_path: Path) -> None
 
 
 @posix
+def test_a_path_that_changes_while_it_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SAFE-8: the open file is checked once more; a pipe is not even opened otherwise."""
+    path = tmp_path / "file"
+    path.write_bytes(b"content")
+    real = os.open
+
+    def swap(name: Any, flags: int, mode: int) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        return real(name, flags, mode)
+
+    monkeypatch.setattr(os, "open", swap)
+    assert "not a regular file" in reason_of(path)
+    monkeypatch.setattr(os, "open", lambda *_: pytest.fail("opened"))
+    assert "not a regular file" in reason_of(path)
+
+
+@posix
 def test_a_pipe_in_the_place_of_a_program_or_of_a_copied_file(tmp_path: Path) -> None:
     """F-SAFE-8: what a sandbox and a vendored copy look into is not waited for either."""
     for name in ("program", "pyvenv.cfg", manifest.MANIFEST):

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from mcpclient.errors import AuthError
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.support.subprocesses import run_python
+from tests.support.tables import each_row
 
 RECORD = {"tokens": {"access_token": "SECRET"}, "n": [1, None]}
 
@@ -63,6 +65,31 @@ def test_a_file_that_others_may_read_is_made_private(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "other users could read" in caplog.text
     assert "SECRET" not in caplog.text
+
+
+@pytest.mark.needs_posix
+def test_a_link_stays_one_and_leads_to_a_private_file(tmp_path: Path) -> None:
+    """F-AUTH-9: of mode 0600, in a folder of mode 0700."""
+    real, link = tmp_path / "deep" / "real.json", tmp_path / "link.json"
+    link.symlink_to(real)
+    put(FileStore(link), "a", RECORD)
+    assert link.is_symlink()
+    assert json.loads(real.read_text()) == {"a": RECORD}
+    assert [stat.S_IMODE(each.stat().st_mode) for each in (real, real.parent)] == [0o600, 0o700]
+
+
+@each_row("content", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 200_000])
+def test_a_damaged_file_is_put_aside(content: bytes) -> None:
+    """F-AUTH-9: it is not lost, and not in the way."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "credentials.json"
+        path.write_bytes(content)
+        path.chmod(0o600)
+        assert get(FileStore(path), "a") is None
+        put(FileStore(path), "a", RECORD)
+        (aside,) = path.parent.glob("*.damaged-*")
+        assert aside.read_bytes() == content
+        assert get(FileStore(path), "a") == RECORD
 
 
 @pytest.mark.needs_posix
