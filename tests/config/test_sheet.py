@@ -58,10 +58,21 @@ FIELDS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-def sheet(raw: dict[str, Any], inputs: Any = None, source: str = "x.json") -> Sheet:
-    entry = read_entry("s", raw, APPLICATIONS["mcpclient"], lambda *args, **more: None)
+def sheet(
+    raw: dict[str, Any], inputs: Any = None, source: str = "x.json", name: str = "s"
+) -> Sheet:
+    entry = read_entry(name, raw, APPLICATIONS["mcpclient"], lambda *args, **more: None)
     declared = Inputs(inputs, None)
     return sheet_of(entry, raw, ("project", source), declared, lambda: iter(()))
+
+
+def test_every_change_is_another_digest_and_the_order_of_keys_is_none() -> None:
+    """F-SAFE-2: an approval holds for one name in one file, and for one entry."""
+    digests = {json.dumps(raw): sheet(raw).digest() for raw, _ in FIELDS.values()}
+    digests["source"] = sheet(COMMAND, source="y.json").digest()
+    digests["name"] = sheet(COMMAND, name="t").digest()
+    assert len(set(digests.values())) == len(digests)
+    assert sheet(dict(reversed(COMMAND.items()))).digest() == sheet(COMMAND).digest()
 
 
 def test_the_table_has_every_field_of_an_entry() -> None:

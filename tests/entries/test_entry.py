@@ -41,6 +41,24 @@ def test_a_url(application: str, raw: dict[str, Any], transport: str | None) -> 
     assert (entry.url, entry.transport, told) == ("https://x/mcp", transport, [])
 
 
+@each_row(
+    ("raw", "include", "exclude"),
+    [
+        ({"includeTools": ["a"], "excludeTools": ["b*"]}, ("a",), ("b*",)),
+        ({"enabled_tools": ["a"], "disabled_tools": ["b"]}, ("a",), ("b",)),
+        ({"disabledTools": ["b"]}, (), ("b",)),
+        ({"tools": ["a", "b"]}, ("a", "b"), ()),
+        ({"tools": ["*"]}, (), ()),
+        ({"tools": {"include": ["a"], "exclude": ["b"]}}, ("a",), ("b",)),
+        ({"tools": {"a": {"enabled": False}, "b": False, "c": {}}}, (), ("a", "b")),
+    ],
+)
+def test_which_tools(raw: dict[str, Any], include: tuple[str], exclude: tuple[str]) -> None:
+    """F-MANY-13: by every name that an application gives its lists."""
+    entry = read({"command": "x", **raw})[0]
+    assert (entry.include, entry.exclude) == (include, exclude)
+
+
 def test_the_other_names_of_a_url() -> None:
     """F-MANY-7: Gemini's httpUrl, Windsurf's serverUrl."""
     assert read({"httpUrl": "https://x"}, "gemini")[0].transport == "http"

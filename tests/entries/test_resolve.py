@@ -52,6 +52,13 @@ def resolved(
     return resolve(entry, variables, "/w", read, report, authentication_of), told
 
 
+def test_a_url_in_the_spelling_that_is_judged() -> None:
+    """F-MANY-9: the URL that is connected to is the canonical one."""
+    found, _ = resolved({"url": "HTTPS://X.Example:443/a/../b", "scopes": ["a"], "oauth": {}})
+    assert found[0] == "https://x.example/b"
+    assert found[1]["auth"].scopes == ("a",)  # beside a login they limit it
+
+
 def test_how_a_value_can_be_given_is_told() -> None:
     """F-MANY-8: in the environment, or as an input."""
     hints: list[str] = []

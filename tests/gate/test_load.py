@@ -378,6 +378,21 @@ SERVERS = {
 }
 
 
+def test_no_name_draws_over_what_the_user_reads(write: Write) -> None:
+    """F-MANY-7: a name in one line may still hold signs that a terminal obeys."""
+    name = "a\x9b2K\u202e"
+    text = load_config(write(".mcp.json", servers(**{name: {"command": "x"}}))).explain(name)
+    assert not {"\x9b", "\u202e"} & set(text)
+
+
+def test_a_denied_server_is_not_asked_about(write: Write, tmp_path: Path) -> None:
+    """F-MANY-9: the lists are about the entry as written, before the user or a value counts."""
+    write("p/.mcp.json", servers(a={"command": "x"}))
+    approvals = Approvals(lambda server: pytest.fail("the user is asked"))
+    config = load_config(start=tmp_path / "p", policy=Policy(deny=["name:a"]), approvals=approvals)
+    assert states(config) == {"a": "denied"}
+
+
 def test_each_entry_is_told_with_its_place_and_no_secret(tmp_path: Path) -> None:
     """F-MANY-7: explain never holds a value of a variable or of a header."""
     path = tmp_path / ".mcp.json"

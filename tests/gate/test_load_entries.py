@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mcpclient import Config, ServerConfig, load_config
+from mcpclient.entries.variables import InputSpec
 from mcpclient.errors import UsageError
 from tests.entries.bundles.making import manifest, write_bundle
 
@@ -51,6 +52,24 @@ def test_what_became_of_the_file(file: Path) -> None:
         again(server)
     write(file, s={"command": "x"})
     assert again(gone).state == "ready"
+
+
+def test_inputs_are_asked_for_once_as_long_as_the_file_stays(file: Path) -> None:
+    """F-MANY-8: not for each server, nor at each start."""
+    asked: list[str] = []
+
+    def ask(spec: InputSpec) -> str:
+        asked.append(spec.id)
+        return "typed"
+
+    entry = {"command": "x", "args": ["${input:a}"]}
+    write(file, inputs=[{"id": "a"}], s=entry, t=entry)
+    server = loaded(file, inputs=ask)
+    assert again(server).target == again(server).target == ["x", "typed"]
+    assert asked == ["a"]
+    write(file, inputs=[{"id": "a", "default": "b"}], s=entry)
+    assert again(server).target == ["x", "typed"]
+    assert asked == ["a", "a"]
 
 
 def test_what_the_program_changed_stays(file: Path) -> None:

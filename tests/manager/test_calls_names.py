@@ -41,6 +41,15 @@ def test_no_server_takes_what_may_be_anothers(uri: str, listed: Any, servers: li
         find_resource_server(uri, listed, servers)
 
 
+def test_a_server_named_as_a_scheme_owns_no_addresses() -> None:
+    """F-SAFE-4: the rest of a web address, behind its colon, is not a URI."""
+    listed: dict[str, Collection[str]] = {"a": [], "https": []}
+    with pytest.raises(UsageError, match="no server lists"):
+        find_resource_server("https://x.example/", listed, ["a", "https"])
+    found = find_resource_server("https:https://x.example/", listed, ["a", "https"])
+    assert found == ("https", "https://x.example/")
+
+
 def test_names_of_prompts() -> None:
     """F-MANY-10, F-SAFE-4: of a name that fits two servers, neither answers."""
     assert split_prompt_name("a:review", ["a", "b"]) == ("a", "review")

@@ -37,6 +37,16 @@ def test_options_for_all_that_mean_nothing_for_one_are_left_out(
     assert (options["name"], options["trusted"]) == ("a", False)
 
 
+def test_an_entry_can_only_be_stricter_than_the_program() -> None:
+    """F-MANY-19: a project's file lifts no cap."""
+    common = ServerLimits(at_once=4, breaker=5, breaker_seconds=60, timeouts={"*": 10})
+    own = ServerLimits(at_once=9, per_minute=7, timeouts={"x": 20})
+    config = ServerConfig("a", target=["x"], options={"limits": own})
+    assert options_for(config, {"limits": common})["limits"] == ServerLimits(
+        4, 7, 5, breaker_seconds=60, timeouts={"x": 20, "*": 10}
+    )
+
+
 def test_an_entry_cannot_loosen_what_is_shared() -> None:
     """F-MANY-19, F-AUDIT-1: both logs get a line, and of two limits the stricter one counts."""
     own = {"audit": "own.jsonl", "limits": ServerLimits(at_once=2, per_minute=60)}

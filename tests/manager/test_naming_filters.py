@@ -6,11 +6,26 @@ import pytest
 
 import mcpclient
 from mcpclient import Manager
-from mcpclient.manager.naming import fits_pair
+from mcpclient.manager.naming import fits_pair, is_offered
 from tests.manager.fleet import Member
 from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
+
+
+@each_row(
+    ("include", "exclude", "offered"),
+    [
+        (("get*",), (), ["get", "get_all"]),
+        ((), ("*delete*",), ["get", "get_all", "Get"]),
+        (("*",), ("[gG]et",), ["get_all", "delete"]),
+        (("nothing",), (), []),
+    ],
+)
+def test_patterns(include: tuple[str, ...], exclude: tuple[str, ...], offered: list[str]) -> None:
+    """F-MANY-13: an excluded tool is out, whatever is included."""
+    tools = ["get", "get_all", "Get", "delete"]
+    assert [tool for tool in tools if is_offered(tool, include, exclude)] == offered
 
 
 async def test_a_vetted_subset_of_an_editor() -> None:

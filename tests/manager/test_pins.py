@@ -38,10 +38,11 @@ def test_a_digest_is_of_canonical_json() -> None:
     """F-MANY-16, F-SAFE-5: all that a model or a program acts upon, whatever its order."""
     raw = {
         **{"description": "ü", "name": "a", "_meta": {"x": 1}, "inputSchema": {"b": 1, "a": 2}},
-        **{"annotations": {"readOnlyHint": True}, "other": 1},
+        **{"annotations": {"readOnlyHint": True}, "other": 1, "icons": [], "execution": {}},
     }
     text = (
         '{"_meta":{"x":1},"annotations":{"readOnlyHint":true},"description":"ü",'
+        '"execution":{},"icons":[],'
         '"inputSchema":{"a":2,"b":1},"name":"a"}'
     )
     assert digest_of(definition_of(raw)) == hashlib.sha256(text.encode()).hexdigest()
@@ -133,6 +134,22 @@ def test_another_configuration_is_told(tmp_path: Path) -> None:
     assert pins.compare("bundled", "same", [add], sha256="a1") == []
     (mismatch,) = pins.compare("bundled", "same", [add], sha256="b2")
     assert mismatch.kind == "server"
+
+
+async def test_a_server_of_another_configuration_offers_nothing(tmp_path: Path) -> None:
+    """F-MANY-16: not even locked tools, since another program would be called by their names."""
+    member = await lock(tmp_path / "mcp.lock", HARMLESS)
+    other = {"math": ServerConfig("math", target=member, raw={"command": "evil"})}
+    async with Manager(other, pins=Pins(tmp_path / "mcp.lock", "refuse")) as manager:
+        assert list(manager.tools) == []
+
+
+def test_two_writers_lose_nothing(tmp_path: Path) -> None:
+    """F-SAFE-5: each writes its own servers only, also after the other has written."""
+    one, other = Pins(tmp_path / "mcp.lock"), Pins(tmp_path / "mcp.lock")
+    one.write({"a": ("1", [Tool(HARMLESS)])})
+    other.write({"b": ("2", [Tool(HARMLESS)])})
+    assert sorted(Pins(tmp_path / "mcp.lock").servers) == ["a", "b"]
 
 
 def test_a_tool_that_is_gone_is_told_and_nothing_else(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import mcpclient
 from mcpclient import Manager, ServerConfig
 from mcpclient.client.requests import connection_of
 from mcpclient.manager import pins as memory_module
-from mcpclient.manager.pins import Memory, Remembered
+from mcpclient.manager.pins import Memory, Remembered, memory_key
 from tests.client.scripted_server import HANDSHAKE
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.virtual_time import run
@@ -46,6 +46,20 @@ async def test_a_lazy_server_is_connected_by_its_first_call(tmp_path: Path) -> N
         assert [each.text for each in await asyncio.gather(*calls)] == ["x"] * 5
         assert (statuses(manager), member.attempts) == ({"a": "connected"}, 1)
         assert not manager.tools[0].stale
+
+
+def test_remembered_by_configuration_and_user() -> None:
+    """F-MANY-14: another entry, or the same one with another user's token, is another server."""
+    raw = {"url": "https://a.example"}
+    entries = [
+        *(ServerConfig("a", raw=raw), ServerConfig("b", raw=raw), ServerConfig("a", raw={})),
+        *(
+            ServerConfig("a", options=options, raw=raw)
+            for secret in ("one", "two")
+            for options in ({"headers": {"X": secret}}, {"env": {"X": secret}}, {"auth": secret})
+        ),
+    ]
+    assert len(set(map(memory_key, entries))) == len(entries)
 
 
 async def test_what_it_spoke_in_an_earlier_run_is_tried_first(tmp_path: Path) -> None:

@@ -10,7 +10,13 @@ import pytest
 
 from mcpclient import Elicitation, ElicitationRequest, accept_defaults
 from mcpclient.client.answers.answerers import ElicitationAnswerer, ElicitationOption
-from mcpclient.errors import HandlerFailed, PeerError, UrlElicitationRequired, UsageError
+from mcpclient.errors import (
+    HandlerFailed,
+    PeerError,
+    ProtocolViolation,
+    UrlElicitationRequired,
+    UsageError,
+)
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer, turns
 from tests.support.tables import each_row
 
@@ -101,6 +107,26 @@ def test_answers_of_the_wrong_shape(returned: object, reason: str) -> None:
     """F-API-10: never sent."""
     with pytest.raises(HandlerFailed, match=reason):
         answer(lambda request: returned, form("name", "age"))
+
+
+@pytest.mark.parametrize(
+    ("returned", "action"),
+    [
+        *((False, "decline"), (None, "cancel")),
+        ({"action": "decline", "content": {"name": "Ada"}}, "decline"),
+    ],
+)
+def test_refusals_carry_nothing(returned: object, action: str) -> None:
+    """F-API-10: also where a handler returns content beside a refusal."""
+    assert answer(lambda request: returned, form("name")) == {"action": action}
+
+
+def test_a_form_that_nothing_fits_is_not_shown() -> None:
+    """F-API-10: a schema that cannot be used is the server's fault; the user fills in nothing."""
+    asked: list[ElicitationRequest] = []
+    with pytest.raises(ProtocolViolation, match="JSON Schema cannot be used"):
+        answer(asked.append, form(name={"type": "nonsense"}))
+    assert asked == []
 
 
 @pytest.mark.parametrize("option", [Elicitation(), Elicitation(on_complete=print), "ask", 7])

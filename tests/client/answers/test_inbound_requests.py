@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -53,7 +54,49 @@ async def test_clocks_stand_still_while_the_server_waits_for_us(method: str) -> 
         assert loop.time() - started == pytest.approx(105)
 
 
+async def test_a_request_that_the_server_takes_back_is_not_answered() -> None:
+    """F-API-10: also where its handler goes on; the id may be used again at once."""
+    server = ScriptedServer(version=HANDSHAKE)
+    held: list[asyncio.Event] = []
+
+    async def handler(request: SamplingRequest) -> str:
+        held.append(free := asyncio.Event())
+        while not free.is_set():
+            with suppress(asyncio.CancelledError):
+                await free.wait()
+        return str(len(held))
+
+    async with server.client(sampling=handler):
+        first = asyncio.ensure_future(server.ask(1, "sampling/createMessage", **ASKED))
+        await turns()
+        server.notify("notifications/cancelled", requestId=1)
+        second = asyncio.ensure_future(server.ask(1, "sampling/createMessage", **ASKED))
+        await turns()
+        held[0].set()
+        await turns()
+        assert not second.done()
+        held[1].set()
+        assert (await second)["result"]["content"]["text"] == "2"
+        first.cancel()
+
+
 # In one session
+
+
+async def test_so_many_requests_of_the_server_are_answered_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-API-10: a flood of them costs no memory; those over the limit get an error at once."""
+    module = "mcpclient.client.answers.inbound_requests"
+    monkeypatch.setattr(f"{module}._MAX_ANSWERING", 2)
+    monkeypatch.setattr(f"{module}._MAX_WAITING", 4)
+    async with on_bench() as bench:
+        for number in range(6):
+            bench.session.message_received({"id": number, "method": "vendor/ask"})
+        await turn()
+        codes = {message["id"]: message["error"]["code"] for message in bench.wire.sent}
+        assert codes == {0: -32601, 1: -32601, 2: -32603, 3: -32603}
+        assert len(bench.errors) == 4
 
 
 async def test_what_waits_for_an_answer_is_bounded_in_size(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -107,6 +107,27 @@ async def test_a_handler_that_fails_fails_the_task() -> None:
         assert "secret" not in str(found) + str(error)
 
 
+@pytest.mark.parametrize(("ttl", "kept"), [(5000, 5), (None, 3600), (10**9, 86_400)])
+def test_a_task_is_kept_for_its_time_and_no_longer(ttl: object, kept: float) -> None:
+    """F-API-13: an hour by default, a day at most; then it is stopped and forgotten."""
+
+    async def sample_for_ever(request: object) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        server, client = connected(sampling=sample_for_ever)
+        async with client:
+            task = await create(server, ttl=ttl)
+            assert task["ttl"] == kept * 1000
+            await asyncio.sleep(kept - 1)
+            assert "result" in await server.ask("g", "tasks/get", taskId=task["taskId"])
+            await asyncio.sleep(2)
+            gone = await server.ask("g", "tasks/get", taskId=task["taskId"])
+            assert gone["error"]["code"] == -32602
+
+    virtual_time.run(main(), limit=100_000)
+
+
 async def test_the_number_of_tasks_is_bounded() -> None:
     """F-API-13: a server cannot make the client work without end."""
     server, client = connected()

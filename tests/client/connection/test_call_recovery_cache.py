@@ -10,8 +10,9 @@ import pytest
 from mcpclient.auth.options import BearerToken
 from mcpclient.client.client import Client
 from tests.client.scripted_server import HANDSHAKE, ScriptedServer
-from tests.support.http_server import HttpServer
+from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
+from tests.support.mcp_server import McpServer
 
 pytestmark = pytest.mark.virtual_time
 
@@ -32,6 +33,39 @@ def caching_server(ttl: int = 60_000, scope: str = "private", **options: Any) ->
     methods = ("tools/list", "resources/read", "prompts/list", "resources/list")
     answers = dict.fromkeys((*methods, "resources/templates/list"), numbered)
     return ScriptedServer(answers, **options)
+
+
+async def test_another_cookie_may_be_another_user() -> None:
+    """F-API-15, F-HTTP-14: a list of the time before a tool logged the user in is not used after
+    it."""
+    service = StreamableEndpoint(McpServer("stateless"))
+    listings: list[str] = []
+
+    async def serve(request: Request, answer: Answer) -> None:
+        method, params = request.message["method"], request.message["params"]
+        headers: dict[str, str] = {}
+        result: dict[str, Any] = {"resultType": "complete"}
+        if method == "tools/list":
+            listings.append(request.headers.get("cookie", ""))
+            result |= {"ttlMs": 60_000, "tools": []}
+        elif method == "tools/call":
+            headers = {"Set-Cookie": f"user={params['arguments']['user']}; Path=/"}
+            result |= {"content": []}
+        else:
+            await service.post(request, answer)
+            return
+        answer.json(
+            {"jsonrpc": "2.0", "id": request.message["id"], "result": result}, headers=headers
+        )
+
+    routes = {**service.routes, "POST /mcp": serve}
+    async with HttpServer(routes) as server, Client(str(server.url())) as client:
+        for user in ("ada", "ada", "bob"):
+            await client.list_tools()
+            await client.call_tool("log_in", {"user": user})
+            for _ in range(2):
+                await client.list_tools()
+    assert listings == ["", "user=ada", "user=bob"]
 
 
 @pytest.mark.parametrize(

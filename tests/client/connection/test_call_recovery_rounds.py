@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -26,10 +27,10 @@ def asking(**fields: Any) -> dict[str, Any]:
     return {"resultType": "input_required", **fields}
 
 
-def call(server: ScriptedServer, **options: Any) -> Any:
+def call(server: ScriptedServer, limits: Mapping[str, Any] = {}, **options: Any) -> Any:
     async def session() -> Any:
         async with server.client(**options) as client:
-            return await client.call_tool("t", {"a": 1}, meta={"traceparent": "00-1"})
+            return await client.call_tool("t", {"a": 1}, meta={"traceparent": "00-1"}, **limits)
 
     return run(session())
 
@@ -38,6 +39,28 @@ def scripted(*results: Any) -> ScriptedServer:
     """A server that gives these results to tools/call, one after the other."""
     left = list(results)
     return ScriptedServer({"tools/call": lambda params: left.pop(0)})
+
+
+def test_each_round_carries_only_its_own() -> None:
+    """F-API-12: nothing of an earlier round is sent again."""
+    asked = asking(inputRequests={"q1": FORM}, requestState="s1")
+    server = scripted(asked, asking(inputRequests={"q2": FORM}), DONE)
+    call(server, elicitation=lambda request: False)
+    last = server.sent("tools/call")[-1]
+    assert set(last["inputResponses"]) == {"q2"}
+    assert "requestState" not in last
+
+
+def test_a_human_takes_no_call_s_time() -> None:
+    """F-API-7, F-API-12."""
+
+    async def ask(request: ElicitationRequest) -> bool:
+        await asyncio.sleep(3600)
+        return True
+
+    server = scripted(asking(inputRequests={"q": FORM}), DONE)
+    limits = {"timeout": 1, "max_timeout": 2}
+    assert call(server, limits, elicitation=ask).text == "done"
 
 
 @pytest.mark.parametrize(("rounds", "fails"), [(10, False), (11, True)])

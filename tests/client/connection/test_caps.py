@@ -109,6 +109,24 @@ async def test_a_call_waits_within_its_own_timeout_and_says_so(
         await client.call_tool("z", timeout=0)
 
 
+async def test_one_call_is_tried_after_a_while() -> None:
+    """F-MANY-19: and its cancellation makes way for the next."""
+    slow = Slow(fails=2)
+    async with limited(slow, breaker=1) as client:
+        with pytest.raises(PeerError):
+            await client.call_tool("x")
+        await asyncio.sleep(30)
+        outcomes = await asyncio.gather(call(client), call(client), return_exceptions=True)
+        assert [type(each) for each in outcomes] == [PeerError, ServerUnavailable]
+        await asyncio.sleep(30)
+        trial = call(client)
+        await asyncio.sleep(0.5)
+        trial.cancel()
+        await asyncio.sleep(0)
+        await client.call_tool("x")
+    assert slow.made == 4
+
+
 async def test_calls_that_wait_while_the_breaker_opens_are_refused() -> None:
     """F-MANY-19"""
     slow = Slow(fails=9)

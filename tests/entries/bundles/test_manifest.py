@@ -196,6 +196,18 @@ USING = python_server(
 )
 
 
+def test_answers_are_kept_for_one_entry_of_one_file(tmp_path: Path, opened: Any) -> None:
+    """F-MANY-18: nothing else can read a secret that was given to a bundle."""
+    path = write_bundle(tmp_path / "y.mcpb", manifest(server=USING, user_config=OPTIONS))
+
+    def kept(source: str = "a.json", name: str = "s", **more: Any) -> str:
+        return open_entry({"bundle": path, **more}, source, "", name).inputs[0].kept
+
+    names = [kept(), kept("b.json"), kept(name="t"), kept(env={"NODE_OPTIONS": "-r evil"})]
+    write_bundle(tmp_path / "y.mcpb", manifest(server=USING, user_config=OPTIONS, version="2"))
+    assert len({*names, kept()}) == 5
+
+
 def test_what_the_user_writes_counts(opened: Any) -> None:
     """F-MANY-18: several values are several words; a variable of the user's is one."""
     config = {"folders": ["/a b", "/c"], "most": 12.0, "readonly": False, "key": "${KEY}"}
