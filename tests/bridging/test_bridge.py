@@ -57,35 +57,6 @@ async def test_a_log_message_right_behind_the_opening_is_not_lost(era: str) -> N
         assert (await host.message())["params"] == {"n": 1}
 
 
-@pytest.mark.parametrize("method", ["slow", "tools/call"])
-async def test_messages_of_the_server_keep_their_order(method: str) -> None:
-    """F-BRIDGE-1: a notification comes after the response before it, passed on by a task or not."""
-    server = McpServer("handshake")
-    server.answers["slow"] = lambda params: None
-    async with bridged(server) as (host, side):
-        await host.initialize()
-        host.write({"id": 7, "method": method, "params": {"name": "never"}})
-        asked = await side.came('"never"')
-        for text in (
-            '{"method": "n/1", "params": {"a": 1.0}}',
-            f'{{"id": {asked["id"]}, "result": {{}}}}',
-            '{"method": "n/2"}',
-            '{"method": "roots/list", "id": "s"}',
-            '{"method": "n/3"}',
-        ):
-            side.say('{"jsonrpc": "2.0", ' + text[1:])
-        found = [await host.message() for _ in range(5)]
-        assert [each.get("method", each.get("id")) for each in found] == [
-            "n/1",
-            7,
-            "n/2",
-            "roots/list",
-            "n/3",
-        ]
-        host.write({"id": found[3]["id"], "result": {"roots": []}})
-        assert (await side.came('"roots"'))["id"] == "s"
-
-
 async def test_either_side_cancels_and_reports_progress() -> None:
     """F-BRIDGE-1: tokens stay as they are, ids belong to each hop."""
     server = McpServer("handshake")

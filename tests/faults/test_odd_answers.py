@@ -118,29 +118,6 @@ async def test_odd_answers(odd: tuple[Reply, type[McpError] | str]) -> None:
         assert (await beside).text == "beside"
 
 
-async def test_the_servers_ids_are_its_own() -> None:
-    """F-WIRE-1, F-API-10: a request with the id of a call is answered, and the call goes on."""
-    answers: list[Json] = []
-    waiting: list[Json] = []
-    server = McpServer()
-
-    async def serve(end: ServerEnd) -> None:
-        async for message in end:
-            if "method" not in message:
-                answers.append(message)
-                end.send(answer(waiting[0]["id"]))
-            elif (message.get("params") or {}).get("name") == "odd":
-                waiting.append(message)
-                end.send({"jsonrpc": "2.0", "id": message["id"], "method": "ping"})
-            else:
-                server.receive(message, end.send)
-
-    transport = InProcessTransport(serve)
-    async with mcpclient.connect(transport, protocol_version="2025-11-25") as client:
-        assert (await client.call_tool("odd")).text == "hello"
-    assert answers == [{"jsonrpc": "2.0", "id": waiting[0]["id"], "result": {}}]
-
-
 REQUESTS: dict[str, Json] = {
     "no method": {"id": 5},
     "method null": {"id": 5, "method": None},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpclient.protocol.json_schema import alternatives
-from mcpclient.protocol.schema_properties import needed_of, properties_of, referenced
+from mcpclient.protocol.schema_properties import referenced
 
 
 def test_a_reference_is_part_of_a_uri() -> None:
@@ -12,20 +12,6 @@ def test_a_reference_is_part_of_a_uri() -> None:
     found = referenced({"$ref": "#/$defs/my%20secret~1%C3%A9"}, root)
     assert found == {"format": "password"}
     assert referenced({"$ref": "#/$defs/%"}, root) == {}
-
-
-def test_keywords_beside_a_reference_hold_as_well() -> None:
-    """F-SHOW-2: pydantic writes the default of an enumeration beside its reference."""
-    schema = {
-        "$defs": {"Color": {"enum": ["red", "blue"]}},
-        "properties": {"color": {"$ref": "#/$defs/Color", "default": "red"}, "size": True},
-        "required": ["color", "size"],
-    }
-    assert properties_of(schema) == {
-        "color": {"$ref": "#/$defs/Color", "default": "red", "enum": ["red", "blue"]},
-        "size": {},
-    }
-    assert needed_of(schema) == ["size"]
 
 
 def test_alternatives_that_contain_themselves() -> None:

@@ -16,7 +16,6 @@ from mcpclient.recording.transcript import (
     Transcript,
     bytes_of_event,
     bytes_of_payload,
-    event_blocks,
     event_facts,
     payload_facts,
     read_transcripts,
@@ -90,22 +89,6 @@ def test_any_line_is_kept(data: bytes, end: bytes) -> None:
 def test_any_piece_of_an_event_stream_is_kept(block: bytes) -> None:
     """F-SHOW-8"""
     assert bytes_of_event(again(event_facts(block))) == block
-
-
-@given(st.lists(BLOCKS, max_size=4), st.integers(1, 50))
-@examples(60)
-def test_an_event_stream_may_come_in_any_pieces(blocks: list[bytes], size: int) -> None:
-    """F-SHOW-8: nothing is lost between them, and nothing searched twice changes that."""
-    stream = b"".join(blocks)
-    buffer, found = bytearray(), []
-    for start in range(0, len(stream), size):
-        searched = len(buffer)
-        buffer += stream[start : start + size]
-        found += list(event_blocks(buffer, searched))
-    assert b"".join(found) + buffer == stream
-    whole = bytearray(stream)
-    assert list(event_blocks(whole)) == found
-    assert whole == buffer
 
 
 @each_row(

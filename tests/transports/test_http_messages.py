@@ -16,7 +16,6 @@ from mcpclient.framing.uri import parse_url
 from mcpclient.jsonrpc import messages
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.http_messages import CallerHeaders, HeaderSource, Refusal
-from tests.support.tables import each_row
 
 URL = parse_url("https://h/mcp?token=s3cret")
 
@@ -73,26 +72,6 @@ def error_of(
 def refusal(code: object = -32601, request_id: object = 1) -> dict[str, Any]:
     error = {"code": code, "message": "no", "data": {"a": 1}}
     return {"jsonrpc": "2.0", "id": request_id, "error": error}
-
-
-@each_row(
-    "body",
-    [
-        refusal(),
-        refusal(request_id="1"),
-        refusal(-32022, None),
-        refusal(-32020, None),
-        refusal(-32021, None),
-        {"error": {"code": -32022}},
-    ],
-)
-def test_a_json_rpc_error_is_the_peers(body: dict[str, Any]) -> None:
-    """F-HTTP-7, F-LIFE-3: as on any other transport; the HTTP error is its cause."""
-    error = error_of(400, body)
-    assert type(error) is PeerError
-    assert error.code == body["error"]["code"]
-    assert isinstance(error.__cause__, HttpError)
-    assert error.__cause__.status == 400
 
 
 def test_sessions_that_expired() -> None:

@@ -49,30 +49,6 @@ def session_with(hooks: Hooks, *tools: str) -> None:
     run(session())
 
 
-def test_connecting_and_calling_are_reported() -> None:
-    """F-SHOW-7"""
-    told: list[dict[str, Any]] = []
-    hooks = Hooks(
-        on_connect=lambda **facts: told.append(facts),
-        on_tool_call=lambda **facts: told.append(facts),
-    )
-    session_with(hooks, "good", "failing")
-    server = "in-process serve"
-    assert told[0] == {
-        "server": server,
-        "transport": "in-process",
-        "server_name": "scripted",
-        "server_version": "1",
-        "tool_count": 0,
-    }
-    latencies = [facts.pop("latency_ms") for facts in told[1:]]
-    assert all(latency >= 0 for latency in latencies)
-    assert told[1:] == [
-        {"server": server, "tool": "good", "is_error": False, "trace": {"span": "good"}},
-        {"server": server, "tool": "failing", "is_error": True, "trace": {"span": "failing"}},
-    ]
-
-
 def test_a_hook_that_fails_is_logged_and_harms_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """F-SHOW-7"""
 
