@@ -155,7 +155,8 @@ class Exchange:
         ]
         has_end = self._chunked or header(headers, "content-length") or http["status"] in (204, 304)
         self._ends_by_closing = not has_end
-        self.is_last = not has_end or header(headers, "connection").lower() == "close"
+        options = header(headers, "connection").lower().replace(" ", "").split(",")
+        self.is_last = not has_end or "close" in options
         status = f"HTTP/1.1 {http['status']} {http['reason']}"
         hints = _EARLY if self._has_hints else b""
         return hints + "\r\n".join([status, *lines, "", ""]).encode("latin-1")

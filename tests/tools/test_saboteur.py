@@ -20,8 +20,8 @@ def test_there_is_a_place_for_each_fault() -> None:
 
 def test_there_are_enough_of_both_kinds() -> None:
     """And no two are the same."""
-    assert len(VISIBLE) >= 40
-    assert len(OTHERS) >= 40
+    assert len(VISIBLE) >= 80
+    assert len(OTHERS) >= 160
     assert len({(fault.module, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
 
 

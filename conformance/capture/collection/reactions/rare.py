@@ -7,6 +7,7 @@ from conformance.capture.collection.reactions.parts import (
     DROPPED,
     HELLO,
     LIST_TOOLS,
+    LOG,
     PING,
     USUAL,
     Await,
@@ -17,6 +18,7 @@ from conformance.capture.collection.reactions.parts import (
     error,
     reaction,
     stream,
+    told,
 )
 from conformance.capture.collection.reactions.stateless import READ, USER, WHO, stateless
 from conformance.scripts import HANDSHAKE, STATELESS, Step
@@ -39,6 +41,9 @@ _VERSIONS = tuple(
 _KEPT = {"ttlMs": 60_000, "cacheScope": "public"}
 _PAGE = {"resultType": "complete", "tools": [], **_KEPT}
 _WHO_IS_IT = asked(1, "elicitation/create", **WHO["params"])
+_BELOW: Step = {**READ, "uri": "test://one/"}
+_SUBSCRIPTION = {"io.modelcontextprotocol/subscriptionId": "{id}"}
+_SLOWLY = [{"action": "decline", "after": seconds} for seconds in (0.8, 1.2)]
 _ODD: Step = {**HELLO, "name": "gr\u00f6\u00dfe 1"}
 _MORE = (
     reaction(
@@ -157,7 +162,7 @@ _MORE = (
             {**HELLO, **limits},
             HELLO,
             transports=transports,
-            client={**USER, "elicitation": [{"action": "decline", "after": 0.8}]},
+            client={**USER, "elicitation": _SLOWLY},
         )
         for name, transports, limits, questions in (
             (
@@ -197,6 +202,80 @@ _MORE = (
                 is_stateless=True,
             ),
         }.items()
+    ),
+    reaction(
+        "cut-after-the-answer",
+        "Streamable HTTP, Resumability: a stream that has answered needs no resumption.",
+        Plan(
+            {
+                "tools/call": (
+                    stream("id: event-1\nretry: 50\ndata: \n\n", ANSWER, LOG, cut=True),
+                    USUAL,
+                )
+            }
+        ),
+        HELLO,
+        {"do": "pause", "seconds": 0.3},
+        HELLO,
+    ),
+    reaction(
+        "pings-before-hello",
+        "Ping: the receiver MUST respond promptly; Lifecycle: pings may come before initialized.",
+        Plan({"initialize": (stream(asked("early", "ping"), Await("answer"), ANSWER),)}),
+        HELLO,
+        transports="stdio",
+    ),
+    reaction(
+        "refuses-params-that-name-a-session",
+        "Session Management: 404 ends a session; an error of invalid params does not.",
+        Plan(
+            {
+                "tools/call": (
+                    error(-32602, "Invalid session argument", 400),
+                    error(-32000, "No valid session ID provided", 400),
+                    USUAL,
+                )
+            }
+        ),
+        HELLO,
+        HELLO,
+        HELLO,
+    ),
+    stateless(
+        "updates-below-what-is-fresh",
+        "Caching: an update of a part makes the whole stale, also where its URI ends in a slash.",
+        {
+            "resources/read": (
+                Reply(result={"contents": [], **_KEPT}),
+                Reply(result={"contents": [], **_KEPT}),
+            ),
+            "subscriptions/listen": (
+                stream(
+                    told(
+                        "notifications/subscriptions/acknowledged",
+                        notifications={"resourceSubscriptions": ["test://one/"]},
+                        _meta=_SUBSCRIPTION,
+                    ),
+                    Await("tools/call"),
+                    told(
+                        "notifications/resources/updated",
+                        uri="test://one/part",
+                        _meta=_SUBSCRIPTION,
+                    ),
+                    Await("tools/call", 2),
+                ),
+            ),
+        },
+        _BELOW,
+        {
+            "do": "listen",
+            "uris": ["test://one/"],
+            "steps": (HELLO,),
+            "until": {"method": "notifications/resources/updated", "count": 1},
+        },
+        _BELOW,
+        HELLO,
+        transports="http",
     ),
     reaction(
         "own-stream-ends-always",
