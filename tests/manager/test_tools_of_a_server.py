@@ -161,6 +161,23 @@ async def test_no_way_leads_past_a_filter(way: Any, filtered: dict[str, Any]) ->
     assert member.calls == []
 
 
+async def test_completions_of_a_server_that_is_not_in_the_lock(tmp_path: Path) -> None:
+    """F-SAFE-5: the words that a user has typed so far are not for it either."""
+    async with Manager({"a": Member("x")}, pins=Pins(tmp_path / "mcp.lock", "refuse")) as manager:
+        with pytest.raises(CallRefused, match="is not in the lock file"):
+            await manager["a"].complete({"type": "ref/prompt", "name": "p"}, "x", "typed")
+
+
+async def test_tools_are_not_listed_again_where_the_program_does_not_want_it() -> None:
+    """F-MANY-12: ``auto_refresh=False``."""
+    member = Member("x", capabilities={"tools": {"listChanged": True}})
+    async with Manager({"a": member}, auto_refresh=False) as manager:
+        member.offered = []
+        member.script.notify("notifications/tools/list_changed")
+        await asyncio.sleep(10)
+        assert len(manager.tools) == 1
+
+
 async def test_what_has_not_been_compared_yet_is_refused(tmp_path: Path) -> None:
     """F-SAFE-5: between the opening of a connection and its list, nothing is known."""
     lists: list[Any] = [{"tools": [tool("x")]}]
