@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 from mcpclient.protocol.outgoing import Outgoing
-from mcpclient.transports.base import Abandoned, Receiver, Transport
+from mcpclient.transports.base import Abandoned, Receiver, Transport, deliver_text
+from tests.support.inbox import Inbox
 
 
 def test_a_transport_needs_three_methods() -> None:
@@ -28,3 +30,11 @@ def test_a_transport_needs_three_methods() -> None:
     assert transport.abandon(Outgoing({"id": 1, "method": "x"})) is Abandoned.STILL_OPEN
     transport.abort()
     asyncio.run(transport.listen({}))
+
+
+def test_a_batch_of_very_many_messages_is_rejected() -> None:
+    """F-WIRE-7: their delivery would hold up all else."""
+    inbox = Inbox()
+    assert len(deliver_text(json.dumps([{"id": 1}] * 10_000), inbox)) == 10_000
+    assert deliver_text(json.dumps([{"id": 1}] * 10_001), inbox, 5) == []
+    assert (len(inbox.messages), [request_id for _, request_id in inbox.rejected]) == (10_000, [5])

@@ -29,6 +29,14 @@ def call_with(headers: Mapping[str, str]) -> Outgoing:
 # The caller's headers
 
 
+def test_headers_of_the_protocol_are_not_the_callers() -> None:
+    """F-HTTP-1: the caller's are left out, in upper and lower case."""
+    given = dict.fromkeys(("Host", "CONTENT-LENGTH", "Accept", "Mcp-Session-Id"), "mine")
+    given |= dict.fromkeys(("MCP-Protocol-Version", "Mcp-Method", "Last-Event-ID"), "mine")
+    assert CallerHeaders({**given, "X": "1"}, URL).fixed_for(None) == [("X", "1")]
+    assert CallerHeaders({}, URL).fixed_for(call_with(given)) == []
+
+
 @pytest.mark.parametrize("headers", [{"X": 1}, {1: "x"}, {"X": None}, {"X": b"1"}])
 def test_headers_are_strings(headers: Any) -> None:
     """F-HTTP-1: said at once, without the value, which may be secret."""

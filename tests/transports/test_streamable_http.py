@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import ConnectionLost, HttpError, McpError
+from mcpclient.net.exchange import Authorizer
+from mcpclient.protocol.eras import StatelessEra
+from mcpclient.protocol.negotiation import LATEST_STATELESS, ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, answered, call, failed, said
@@ -91,6 +94,30 @@ def broken_stream(*events: tuple[str, str], retry: int | None = None) -> Handler
         answer.cut()
 
     return handler
+
+
+async def test_a_request_of_the_stateless_era_is_never_resumed() -> None:
+    """F-LIFE-2"""
+    asked = StatelessEra(LATEST_STATELESS, ClientIdentity({})).request(1, "tools/call", {}, None)
+    routes = {"POST /mcp": broken_stream(), "GET /mcp": answer_with(405)}
+    async with opened(routes) as (transport, inbox, server):
+        assert isinstance(await failed(transport, inbox, asked), ConnectionLost)
+        assert server.requests_of("GET") == []
+
+
+async def test_neither_a_channel_nor_a_farewell_asks_for_a_login() -> None:
+    """F-HTTP-2, F-HTTP-4: no user logs in for a channel that may not exist, or for the end."""
+    asked: list[tuple[str, bool]] = []
+
+    class Asked(Authorizer):
+        def request(self, method: str, url: str, *, passive: bool = False) -> Any:
+            asked.append((method, passive))
+
+    async with opened(endpoint(session="s"), credentials=Asked()) as (transport, inbox, _):
+        await answered(transport, inbox, initialize())
+        await transport.listen({})
+        await transport.close()
+    assert asked == [("POST", False), ("GET", True), ("DELETE", True)]
 
 
 @pytest.mark.parametrize(
