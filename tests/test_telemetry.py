@@ -99,20 +99,6 @@ async def test_prompts_and_resources_are_client_spans_too(spans: Spans) -> None:
     assert dict(got.attributes or {})["gen_ai.prompt.name"] == "review"
 
 
-def test_the_server_can_go_on_with_the_trace(spans: Spans) -> None:
-    """F-API-23: ``traceparent`` names the span, beside the metadata that the caller gave."""
-    with spans.provider.get_tracer("agent").start_as_current_span("agent") as agent:
-        server = call_once(spans, {"content": []}, meta={"mine": 1})
-    inner, outer = spans.recorded
-    assert inner.parent is not None and inner.parent.span_id == agent.get_span_context().span_id
-    meta = server.sent("tools/call")[0]["_meta"]
-    context = inner.get_span_context()
-    assert context is not None
-    assert meta["traceparent"].startswith(f"00-{context.trace_id:032x}-{context.span_id:016x}-")
-    assert meta["mine"] == 1
-    assert outer.name == "agent"
-
-
 def test_a_tool_that_fails(spans: Spans) -> None:
     """F-API-23: ``tool_error``, by the conventions."""
     call_once(spans, {"content": [{"type": "text", "text": "private"}], "isError": True})

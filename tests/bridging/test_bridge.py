@@ -199,19 +199,6 @@ async def test_a_server_that_falls_over_again_is_brought_back_later() -> None:
         assert [0.3 < pauses[0] < 0.7, 0.7 < pauses[1] < 1.3, 0.3 < pauses[2] < 0.7] == [True] * 3
 
 
-@pytest.mark.parametrize(
-    ("offered", "asked"), [("2025-06-18", "2025-06-18"), ("1999-01-01", "2025-11-25")]
-)
-async def test_the_server_is_asked_for_the_revision_of_its_host(offered: str, asked: str) -> None:
-    """F-BRIDGE-1: or for the latest, where no such revision is known."""
-    server = McpServer("handshake")
-    async with bridged(server) as (host, _):
-        params = {"protocolVersion": offered, "capabilities": {}}
-        opened = (await host.request("initialize", params))["result"]
-        assert server.messages("initialize")[0]["params"]["protocolVersion"] == asked
-        assert opened["protocolVersion"] == asked
-
-
 async def test_a_handshake_that_has_failed_can_be_made_again() -> None:
     """F-BRIDGE-1: as by a host whose user has mended the server."""
     server = McpServer("handshake")

@@ -30,7 +30,6 @@ from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.virtual_time
 
-NEVER = 1_000_000.0
 STDIO = [sys.executable, str(TOP / "tests" / "servers" / "mcp_stdio.py")]
 
 
@@ -72,21 +71,6 @@ async def test_a_lost_connection_is_made_anew() -> None:
         ("reconnecting", "connected"),
         ("connected", "closed"),
     ]
-
-
-async def test_a_pause_ends_with_an_attempt_in_between() -> None:
-    """F-MANY-5: the user's attempt has failed, and the next pause is a whole one."""
-    member = Member("x")
-    reconnect = Reconnect(delays=(10, 1000))
-    async with Manager({"a": member}, reconnect=reconnect) as manager:
-        member.refusals = NEVER
-        await lose(member)
-        since = manager.servers["a"].since
-        await asyncio.sleep(1)
-        await manager.connect("a")
-        await asyncio.sleep(500)
-        assert member.attempts == 2
-        assert manager.servers["a"].since == since
 
 
 async def test_a_call_takes_no_longer_than_its_limit_in_all() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import struct
 from typing import Callable
 
 import pytest
@@ -13,7 +11,6 @@ from mcpclient.errors import ConnectFailed, ConnectionLost, ProtocolViolation
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.dialing import Dialer
 from mcpclient.net.http import HttpClient
-from mcpclient.net.http_connection import HttpConnection
 from mcpclient.net.network_options import NetworkOptions
 from tests.net.http_fetch import compressed, fetch, hello, raw, serving
 from tests.support.http_server import Answer, Handler, Request, answer_with, in_turn
@@ -62,29 +59,6 @@ async def test_a_connection_that_is_too_old_is_not_used_before_its_timer_comes()
         connection.expires_at = asyncio.get_running_loop().time()
         await fetch(client, server.url(), "POST", b"", repeatable=False)
         assert (server.connections, server.open_connections) == (2, 1)
-
-
-async def test_a_request_of_which_nothing_was_accepted_goes_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """F-HTTP-16: the system refuses it at once, so that no server can have seen it."""
-    client, loop = HttpClient(Dialer()), asyncio.get_running_loop()
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.setblocking(False)
-        url = parse_url(f"http://127.0.0.1:{listening.getsockname()[1]}/")
-        for number in (1, 2):
-            fetching = asyncio.ensure_future(fetch(client, url, "POST", b"x", repeatable=False))
-            accepted, _ = await loop.sock_accept(listening)
-            with accepted:
-                assert (await loop.sock_recv(accepted, 1000)).startswith(b"POST / ")
-                answer = b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n%d" % number
-                await loop.sock_sendall(accepted, answer)
-                assert (await fetching).body == b"%d" % number
-                # A reset arrives at once, and nothing looks for it before the next request.
-                linger = struct.pack("ii", 1, 0)
-                accepted.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-            monkeypatch.setattr(HttpConnection, "is_usable", lambda self: True)
-    await client.close()
 
 
 def close_when_asked_again(second: Callable[[Answer], None]) -> Handler:

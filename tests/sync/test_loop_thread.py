@@ -149,26 +149,6 @@ def test_ctrl_c_before_the_loop_is_woken(monkeypatch: pytest.MonkeyPatch) -> Non
     thread.stop()
 
 
-def test_one_wake_up_serves_all_that_have_arrived() -> None:
-    """F-API-18: the loop is woken once, however many calls are submitted before it looks."""
-    thread, woken = LoopThread(), []
-    wake = thread.loop.call_soon_threadsafe
-    is_held, goes_on = threading.Event(), threading.Event()
-
-    async def hold() -> None:
-        is_held.set()
-        goes_on.wait(5)
-
-    held = thread.submit(hold())
-    assert is_held.wait(5)
-    thread.loop.call_soon_threadsafe = lambda *a: (woken.append(a), wake(*a))[1]  # type: ignore
-    made = [thread.submit(asyncio.sleep(0, number)) for number in range(64)]
-    goes_on.set()
-    assert [each.result(5) for each in made] == list(range(64)) and held.result(5) is None
-    assert len(woken) == 1
-    thread.stop()
-
-
 def test_where_threads_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-18: as in a subinterpreter that allows no daemon threads."""
 

@@ -59,22 +59,6 @@ def folder_of(entry: OpenedEntry) -> str:
     return entry.bundle.folder
 
 
-@pytest.mark.parametrize(
-    ("key", "version"),
-    [("dxt_version", "0.1"), *(("manifest_version", f"0.{number}") for number in range(1, 5))],
-)
-def test_every_published_version_is_read(key: str, version: str, opened: Any) -> None:
-    """F-MANY-18"""
-    described = manifest()
-    del described["manifest_version"]
-    entry = opened({**described, key: version})
-    script = f"{folder_of(entry)}{os.sep}server/main.py".replace(os.sep, "/")
-    assert entry.name == "bundled"
-    assert [each.replace(os.sep, "/") for each in entry.raw["args"]] == [script]
-    assert entry.raw["cwd"] == folder_of(entry)
-    assert entry.raw["sha256"] == Path(folder_of(entry)).name
-
-
 WRONG: list[tuple[Any, str]] = [
     (b"\xff{}", "it is not UTF-8"),
     (b'{"name": ', "it is not JSON: "),

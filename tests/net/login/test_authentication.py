@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mcpclient.auth.options import OAuth
-from mcpclient.errors import AuthorizationRequired
 from mcpclient.net.login import authentication
 from mcpclient.net.login.authentication import authorizer_for, log_in, log_out, run_in_owner_loop
 from tests.support.http_server import Answer, HttpServer, Request
@@ -70,20 +69,6 @@ async def test_logging_out_revokes(monkeypatch: pytest.MonkeyPatch, answers: boo
     if answers:
         assert len(revoked) == 1
         assert b"token=SECRET-refresh-1" in revoked[0]
-
-
-async def test_logging_in_by_hand_asks_again_after_a_refusal() -> None:
-    """F-AUTH-11"""
-
-    async def nobody(request: object) -> None:
-        return None
-
-    async with protected_server() as (url, protected):
-        auth = logging_in(user := User(protected, nobody))
-        for _ in range(2):
-            with pytest.raises(AuthorizationRequired):
-                await log_in(url, auth)
-        assert len(user.asked) == 2
 
 
 def test_what_is_the_callers_runs_here_when_its_loop_has_ended() -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.support.tables import each_row
-
 from .__main__ import main, measure
 from .columns import find_columns
-from .marks import MARKS, Mark, judge
-from .processes import HttpServer, WorkerFailedError, WorkerProcess, run_command_line
+from .marks import MARKS
+from .processes import HttpServer, WorkerFailedError, WorkerProcess
 from .rows import ROWS, Row
 from .runner import Settings
 
@@ -65,27 +62,6 @@ def test_rows_of_this_library_alone() -> None:
         assert len(line["rounds"]["mcpclient"]) == 1
 
 
-@each_row(
-    ("mark", "rounds", "met"),
-    [
-        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90, 120], "mcp": [10, 10]}, True),
-        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90, 99], "mcp": [10, 10]}, False),
-        (Mark("stdio-100", times=10, than="mcp"), {"mcpclient": [90]}, None),
-        (Mark("notifications", limit=100), {"mcpclient": [101.0]}, True),
-        (Mark("notifications", limit=100), {"mcpclient": [99.0]}, False),
-        (Mark("servers-200", "each", limit=100), {"mcpclient": [99.0]}, True),
-        (Mark("servers-200", "each", limit=100), {"mcpclient": [101.0]}, False),
-        (Mark("json-connect", "time", beyond=5), {"mcpclient": [9], "floor": [3]}, False),
-        (Mark("json-connect", "time", beyond=5), {"mcpclient": [7], "floor": [3]}, True),
-        (Mark("in-flight-10000", "kept", times=0.5), {"mcpclient": [3], "floor": [2]}, True),
-    ],
-)
-def test_a_mark_is_met_or_missed_or_not_measured(
-    mark: Mark, rounds: dict[str, list[float]], met: bool | None
-) -> None:
-    assert judge(mark, {(mark.row, mark.measure): rounds}).met is met
-
-
 def test_every_mark_has_its_place_in_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert {mark.row for mark in MARKS} <= {row.key for row in ROWS}
 
@@ -103,12 +79,3 @@ def test_an_answer_that_is_wrong_fails_the_worker() -> None:
         worker.order(do="open", target=target, era="handshake")
         assert worker.order(do="run", operation="sequence", count=1)["count"] == 1
         worker.order(do="close")
-
-
-def test_a_command_line_that_fails_says_why() -> None:
-    """F-SHOW-1: else a client that prints an error would be the fastest of all."""
-    with pytest.raises(WorkerFailedError, match="out of order"):
-        run_command_line([sys.executable, "-c", "raise SystemExit('out of order')"], 30)
-    answer = run_command_line([sys.executable, "-c", "print(1)"], 30)
-    assert answer["bytes"] == 2
-    assert answer["cpu"] > 0

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from .__main__ import main
 from .acts import ACTS
 from .calls import Call
 from .lanes import KINDS, Lane
@@ -77,14 +76,6 @@ def quick(act: str, lane: Lane, cancelled_after: float | None) -> Call:
     more = {"seconds": 0, "count": 2, "size": 70_000, "asks": "roots/list"}
     timeout = 0.1 if act == "never" else 10.0
     return Call(lane.token(), act, timeout, timeout, cancelled_after, more)
-
-
-def test_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--seconds", "0.05", "--seed", "5", "--only", "socket", "--workers", "1"]
-    assert main(words) == 0
-    shown = capsys.readouterr().out
-    assert shown.startswith("seed 5, Python 3.")
-    assert "socket handshake" in shown and shown.endswith("no violations\n")
 
 
 # Planted violations
