@@ -44,10 +44,7 @@ EXPLAINED: dict[str, tuple[str, set[str] | None]] = {
         "the program whose purpose is to evaluate a model's code, in a sandbox",
         {"code/program.py"},
     ),
-    "B311": (
-        "spreads reconnections; see tests/test_randomness.py",
-        {"transports/backoff.py"},
-    ),
+    "B311": ("spreads reconnections; see tests/test_randomness.py", {"transports/backoff.py"}),
     "B406": ("quoteattr writes attributes of XML; no XML is read", {"cli/check.py"}),
     "B404": ("starting servers is the purpose; all of it lies behind the gate", None),
     "B603": (

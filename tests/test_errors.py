@@ -111,19 +111,13 @@ def made() -> list[tuple[McpError, str]]:
             ServersFailed({"demo": ConnectionLost("reset")}),
             "required servers are not connected: demo: reset",
         ),
-        (
-            TaskFailed("t-1", "cancelled"),
-            "task t-1 gave no result; its status is 'cancelled'",
-        ),
+        (TaskFailed("t-1", "cancelled"), "task t-1 gave no result; its status is 'cancelled'"),
         (
             TaskFailed("t-1", "failed", "disk full"),
             "task t-1 gave no result; its status is 'failed': disk full",
         ),
         (ProtocolViolation("bytes"), "bytes"),
-        (
-            MessageTooLarge(100),
-            "the server sent a message larger than 100 bytes",
-        ),
+        (MessageTooLarge(100), "the server sent a message larger than 100 bytes"),
         (NotOffered("it asked for roots"), "it asked for roots"),
         (NotChecked("it takes too long"), "not checked: it takes too long"),
         (
@@ -162,10 +156,7 @@ def made() -> list[tuple[McpError, str]]:
             CommandNotFound(["./server"], "no such command", "/bin"),
             "cannot start './server': no such command",
         ),
-        (
-            CommandNotFound(["bin\\server"], "no", "/bin"),
-            "cannot start 'bin\\\\server': no",
-        ),
+        (CommandNotFound(["bin\\server"], "no", "/bin"), "cannot start 'bin\\\\server': no"),
         (ConnectionLost("reset"), "reset"),
         (
             ProcessExited(["npx", "a b"], 1, "Traceback\n"),

@@ -101,10 +101,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
         (CallTimeout("initialize", 3, "connect"), "connect_timeout="),
         (CallTimeout("tools/call", 3), "Raise timeout="),
         (CallTimeout("tools/call", 3, "total"), "Raise max_timeout="),
-        (
-            ProtocolViolation("no", ViolationKind.NOT_JSON_RPC),
-            "/mcp or /sse",
-        ),
+        (ProtocolViolation("no", ViolationKind.NOT_JSON_RPC), "/mcp or /sse"),
         (ProtocolViolation("odd"), "author of the server"),
         (http(401), "Give auth="),
         (
@@ -117,10 +114,7 @@ def http(status: int, body: bytes = b"", headers: Mapping[str, str] | None = Non
             "The proxy accepts only Negotiate",
         ),
         (http(403, headers={"Content-Type": "text/html"}), "A gateway in front"),
-        (
-            http(429, headers={"Retry-After": "7"}),
-            "call again, or let retry_busy=True",
-        ),
+        (http(429, headers={"Retry-After": "7"}), "call again, or let retry_busy=True"),
         (http(503, headers={"Retry-After": "7"}), "Wait 7 seconds and call again"),
         (http(302, headers={"Location": "https://h/saml?x"}), "a login at https://h/saml."),
         (

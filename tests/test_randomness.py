@@ -254,7 +254,7 @@ SECRETS: Mapping[str, list[tuple[str, Draw]]] = {
 
 # What only spreads clients over time may come from anywhere.
 CHANCE: Mapping[str, list[tuple[str, Draw]]] = {
-    "transports.backoff:Retries.next_delay": [("random.random", retry_pause)],
+    "transports.backoff:Retries.next_delay": [("random.random", retry_pause)]
 }
 
 # Bytes that must vary: what a guesser would have to know (RFC 7636 section 7.1, RFC 6749 section

@@ -62,9 +62,7 @@ def test_any_document_ends_in_a_result_or_an_error_of_ours(
 ) -> None:
     """F-AUTH-1 F-AUTH-5: fields of any type and any content."""
     scene = Scene(
-        None,
-        {"metadata": server, "token_fields": token, "registration": client},
-        metadata=resource,
+        None, {"metadata": server, "token_fields": token, "registration": client}, metadata=resource
     )
     robot = ClientCredentials(trust_first_issuer=True, client_id="i", client_secret="s")
     for options in (OAuth(device=device), robot):

@@ -325,9 +325,7 @@ class ResourceServerFake:
 
 
 def call(
-    world: World,
-    request: AuthorizedRequest,
-    answer: Callable[[Mapping[str, str]], Response],
+    world: World, request: AuthorizedRequest, answer: Callable[[Mapping[str, str]], Response]
 ) -> Response:
     """The shell's work for one HTTP request to the MCP server."""
     while True:

@@ -51,11 +51,7 @@ def test_all_that_would_start_is_shown_and_asked_about_once(capsys: Capture) -> 
     assert main(["tools", "demo"]) == 0
     assert main(["approve", "--revoke", "demo"]) == 0
     capsys.readouterr()
-    assert listed(capsys) == {
-        "demo": False,
-        "other": True,
-        "demo@cursor": False,
-    }
+    assert listed(capsys) == {"demo": False, "other": True, "demo@cursor": False}
     with terminal("approve", "demo@cursor") as session:
         session.reply("Agree to it, now and from now on? [y/N]", "y\n")
         assert session.end() == 0

@@ -315,11 +315,7 @@ SCREENS: dict[str, Sequence[str]] = {
     ),
     "bridge": (
         *("bridge", "bridge --all --header 'a: b'", "bridge --all -- x", "bridge demo three"),
-        *(
-            "bridge --only nine",
-            "bridge --pins one",
-            "bridge --all --name-limit 3",
-        ),
+        *("bridge --only nine", "bridge --pins one", "bridge --all --name-limit 3"),
     ),
     "stubs": ("stubs empty", "stubs gone", "stubs demo --check", "stubs demo --check -o no.py"),
     "vendor": ("vendor", "vendor x --with htpp"),

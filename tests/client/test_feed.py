@@ -7,12 +7,7 @@ import asyncio
 import pytest
 
 from mcpclient.client.requests import connection_of
-from mcpclient.protocol.listen import (
-    EventsMissed,
-    ListenFilter,
-    ResourceUpdated,
-    ToolsChanged,
-)
+from mcpclient.protocol.listen import EventsMissed, ListenFilter, ResourceUpdated, ToolsChanged
 from tests.client.listening_server import (
     LISTEN,
     TOOLS,

@@ -16,13 +16,7 @@ ITEMS: list[Any] = [
     {"id": 2, "title": "Two ü", "tags": [], "author": None},
     {"id": 3},
 ]
-DOCUMENT: Any = {
-    "items": ITEMS,
-    "a b": {"x-y": True},
-    "n": 1.5,
-    "text": "héllo",
-    "none": None,
-}
+DOCUMENT: Any = {"items": ITEMS, "a b": {"x-y": True}, "n": 1.5, "text": "héllo", "none": None}
 # What ``jq -c PICK`` 1.6 prints of the document; None: it fails.
 PAIRS: list[tuple[str, Any]] = [
     (".", [DOCUMENT]),

@@ -25,17 +25,11 @@ CASES: dict[str, tuple[bytes, list[Line]]] = {
     "no end at the end": (b"{}\n[1]", [b"{}", b"[1]"]),
     "byte order mark": (b"\xef\xbb\xbf{}\n", [b"\xef\xbb\xbf{}"]),
     "not utf-8": (b"\xff\xfe\n{}\n", [b"\xff\xfe", b"{}"]),
-    "u+2028 2029 0085": (
-        '"\u2028\u2029\u0085"\n'.encode(),
-        ['"\u2028\u2029\u0085"'.encode()],
-    ),
+    "u+2028 2029 0085": ('"\u2028\u2029\u0085"\n'.encode(), ['"\u2028\u2029\u0085"'.encode()]),
     "vertical tab and form feed": (b"\x0b\x0c\x1c\n", [b"\x0b\x0c\x1c"]),
     "just at the limit": (b"x" * 20 + b"\n", [b"x" * 20]),
     "just over the limit": (b"x" * 21 + b"\n", [OversizedLine(b"x" * 21, b"x" * 21, 21)]),
-    "oversized first": (
-        b"y" * 30 + b"\n{}\n",
-        [OversizedLine(b"y" * 30, b"y" * 30, 30), b"{}"],
-    ),
+    "oversized first": (b"y" * 30 + b"\n{}\n", [OversizedLine(b"y" * 30, b"y" * 30, 30), b"{}"]),
     "oversized between": (
         b"{}\n" + b"y" * 25 + b"\n[]\n",
         [b"{}", OversizedLine(b"y" * 25, b"y" * 25, 25), b"[]"],

@@ -67,10 +67,7 @@ CASES: dict[str, Case] = {
     "colons in data": Case(b"data: a: b:\ndata::\n\n", [message("a: b:\n:")]),
     "only one space": Case(b"data:   a \nevent:  b\n\n", [message("  a ", " b")]),
     "no space at all": Case(
-        b"id:7\nevent:b\nretry:50\ndata:a\n\n",
-        [message("a", "b", "7")],
-        "7",
-        50,
+        b"id:7\nevent:b\nretry:50\ndata:a\n\n", [message("a", "b", "7")], "7", 50
     ),
     # The event id.
     "id stays": Case(
@@ -194,9 +191,7 @@ OVERSIZED: dict[str, Case] = {
         [OversizedEvent(8), message("next")],
     ),
     "id before it counts": Case(
-        b"id: 7\ndata: 1234567890123\n\ndata: a\n\n",
-        [OversizedEvent(8), message("a", id="7")],
-        "7",
+        b"id: 7\ndata: 1234567890123\n\ndata: a\n\n", [OversizedEvent(8), message("a", id="7")], "7"
     ),
     "id after it counts": Case(b"data: 1234567890123\nid: 7\n\n", [OversizedEvent(8)], "7"),
     "each is reported": Case(b"data: 1234567890123\n\n" * 2, [OversizedEvent(8)] * 2),

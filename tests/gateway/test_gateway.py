@@ -74,12 +74,7 @@ class Dead(ServerSide):
 
 @asynccontextmanager
 async def gateway(
-    servers: Any,
-    *,
-    expose: Any = "all",
-    wait: float = 1.0,
-    read_only: bool = False,
-    **options: Any,
+    servers: Any, *, expose: Any = "all", wait: float = 1.0, read_only: bool = False, **options: Any
 ) -> AsyncIterator[HostSide]:
     """A host of a gateway in front of these servers."""
     options.setdefault("reconnect", Reconnect(delays=[0.1]))

@@ -100,9 +100,7 @@ INSTEAD: dict[str, Callable[[Any], None]] = {
     "is_error_yes": lambda identity: answer(identity, content=[], isError="yes"),
     "structured_list": lambda identity: answer(identity, content=[], structuredContent=[1]),
     "twofold": lambda identity: answer(
-        identity,
-        content=[{"type": "text", "text": '{"count": 1}'}],
-        structuredContent={"count": 1},
+        identity, content=[{"type": "text", "text": '{"count": 1}'}], structuredContent={"count": 1}
     ),
     "not_structured": lambda identity: answer(identity, content=[]),
     "silent": lambda identity: None,

@@ -93,10 +93,7 @@ def verification_error(code: int, message: str) -> ssl.SSLCertVerificationError:
     [
         (verification_error(18, "self-signed certificate"), "is self-signed"),
         (verification_error(19, "in chain"), "authority that is not trusted here"),
-        (
-            verification_error(20, "no issuer"),
-            "authority that is not trusted here",
-        ),
+        (verification_error(20, "no issuer"), "authority that is not trusted here"),
         (verification_error(10, "expired"), "has expired"),
         (verification_error(9, "not yet"), "not valid yet"),
         (verification_error(62, "Hostname mismatch."), r"not one for a\.test \(Hostname misma"),

@@ -38,9 +38,7 @@ class Windows:
         take_from_others("a file", WindowsCalls(self, self, self))
 
 
-def test_the_file_is_left_to_its_user_and_the_system(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_file_is_left_to_its_user_and_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-AUTH-9: nothing that its folder hands down counts any more; all handles are given back."""
     windows = Windows()
     monkeypatch.setattr(ctypes, "WinDLL", lambda name: windows, raising=False)

@@ -7,13 +7,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.listen import (
-    Backlog,
-    EventsMissed,
-    ListenFilter,
-    ResourceUpdated,
-    event_of,
-)
+from mcpclient.protocol.listen import Backlog, EventsMissed, ListenFilter, ResourceUpdated, event_of
 from tests.support.tables import each_row
 
 TOOLS = "notifications/tools/list_changed"

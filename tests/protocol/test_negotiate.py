@@ -175,7 +175,7 @@ STATELESS: dict[str, Conversation] = {
         (PATIENTLY, discovered()),
     ],
     "slow, and answers initialize as one more request": [
-        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, PeerError(-32602, "missing _meta"))),
+        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, PeerError(-32602, "missing _meta")))
     ],
     "slow, and agrees on a revision without initialize": [
         *LATE,
@@ -297,10 +297,10 @@ HANDSHAKE: dict[str, Conversation] = {
     ],
     "silent, and odd about a ping": [*SILENCE, *handshake(), (PING, ProtocolViolation("null"))],
     "slow, without ping, and describes itself in a session, too": [
-        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, {"tools": []})),
+        *(*LATE, *ANSWERED, (PING, NO_METHOD), (LIST, {"tools": []}))
     ],
     "slow, without ping, and slow to list": [
-        *(*SILENCE, *handshake(), (PING, NO_METHOD), (PROBE_AGAIN, discovered()), (LIST, TIMEOUT)),
+        *(*SILENCE, *handshake(), (PING, NO_METHOD), (PROBE_AGAIN, discovered()), (LIST, TIMEOUT))
     ],
     "slow, and takes initialize for the fall-back": [*LATE, *ANSWERED, (PING, {})],
     "slow, answers initialize first, and means it": [

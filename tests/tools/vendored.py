@@ -62,12 +62,7 @@ def pytest_make_collect_report(collector):
 """
 
 LEFT_OUT = (
-    *(
-        "tests/test_bandit.py",
-        "tests/test_contributing.py",
-        "tests/vendoring",
-        "tests/support",
-    ),
+    *("tests/test_bandit.py", "tests/test_contributing.py", "tests/vendoring", "tests/support"),
     *("tests/cli/test_vendor.py", "tests/sandbox/test_confine.py"),
     *("tests/testing/test_demo_server.py", "tests/recording/test_secret_arguments.py"),
     *("tests/tools/bench", "tests/tools/fuzz", "tests/tools/soak", "tests/tools"),

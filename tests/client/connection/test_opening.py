@@ -9,13 +9,7 @@ from typing import Any
 import pytest
 
 from mcpclient.client.client import Client
-from mcpclient.errors import (
-    CallTimeout,
-    ClientClosed,
-    ConnectionLost,
-    McpError,
-    ProtocolViolation,
-)
+from mcpclient.errors import CallTimeout, ClientClosed, ConnectionLost, McpError, ProtocolViolation
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport, ServerEnd
 from tests.client.connection.test_connection import http, stall, use

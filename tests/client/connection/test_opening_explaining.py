@@ -16,13 +16,7 @@ from mcpclient.client.connection.session import Session
 from mcpclient.client.events.callbacks import EventCallbacks
 from mcpclient.client.requests import connection_of
 from mcpclient.entries.resolve import IncompleteHeaders
-from mcpclient.errors import (
-    ConnectionLost,
-    HttpError,
-    PeerError,
-    ProcessExited,
-    ProtocolViolation,
-)
+from mcpclient.errors import ConnectionLost, HttpError, PeerError, ProcessExited, ProtocolViolation
 from mcpclient.framing.headers import Headers
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.outgoing import Outgoing

@@ -13,13 +13,7 @@ from mcpclient.client.answers.inbound_requests import Handlers
 from mcpclient.client.connection.limits import RequestOptions
 from mcpclient.client.connection.session import Session
 from mcpclient.client.events.callbacks import EventCallbacks
-from mcpclient.errors import (
-    CallTimeout,
-    ConnectionLost,
-    McpError,
-    ProtocolViolation,
-    UsageError,
-)
+from mcpclient.errors import CallTimeout, ConnectionLost, McpError, ProtocolViolation, UsageError
 from mcpclient.jsonrpc.messages import Message
 from mcpclient.net.futures import BackgroundTasks
 from mcpclient.protocol.eras import HandshakeEra, StatelessEra

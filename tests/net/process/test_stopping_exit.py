@@ -87,9 +87,7 @@ async def test_closing_while_the_interpreter_ends_does_not_fail(
     process.wait()
 
 
-async def test_without_a_process_descriptor_a_thread_waits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_without_a_process_descriptor_a_thread_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-7: as on macOS, or in a sandbox that forbids the system call."""
     codes: list[int] = []
 

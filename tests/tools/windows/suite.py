@@ -96,13 +96,7 @@ def run_files(machine: Machine, names: Sequence[str]) -> dict[str, Counts]:
     log = log_of(machine, names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more")
     report = log.with_suffix(".xml")
     report.unlink(missing_ok=True)
-    pytest = [
-        "-m",
-        "pytest",
-        "-vv",
-        "-p",
-        "no:cacheprovider",
-    ]
+    pytest = ["-m", "pytest", "-vv", "-p", "no:cacheprovider"]
     pytest += [f"--junitxml={windows_path(report)}", "--continue-on-collection-errors"]
     begun = time.monotonic()
     limit = _START_LIMIT + _FILE_LIMIT * len(names)
