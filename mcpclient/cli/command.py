@@ -173,9 +173,13 @@ class _Declared(Generic[Function]):
         takes_command: bool = False,
         needs_server: bool = True,
     ) -> None:
-        self.name, self.usage, self.options, self.details = name, usage, options, details
-        self.takes_server, self.takes_command = takes_server, takes_command
-        self.needs_server = needs_server
+        self.name: str = name
+        self.usage: str = usage
+        self.options: Sequence[Option] = options
+        self.details: str = details
+        self.takes_server: bool = takes_server
+        self.takes_command: bool = takes_command
+        self.needs_server: bool = needs_server
 
     def __call__(self: Self, function: Function) -> Self:
         """Declare the command."""
@@ -214,7 +218,9 @@ class Command(_Declared[Run]):
     ) -> None:
         usage = " ".join([*required, *([f"[{more} ...]"] if more else [])])
         super().__init__(name, usage, options, details, takes_server=True)
-        self.required, self.more, self.read = required, more, read
+        self.required: tuple[str, ...] = required
+        self.more: str | None = more
+        self.read: Callable[[Sequence[str]], Any] = read
 
     def check(self, options: argparse.Namespace) -> None:
         """Check the words in ``options``, and read them. Raises `UsageError`."""

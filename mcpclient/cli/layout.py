@@ -25,7 +25,9 @@ class Style:
     def __init__(
         self, colour: bool = False, columns: int | None = None, pictures: str = ""
     ) -> None:
-        self.colour, self.columns, self.pictures = colour, columns, pictures
+        self.colour: bool = colour
+        self.columns: int | None = columns
+        self.pictures: str = pictures
 
     def bold(self, text: str) -> str:
         """Return the text in bold."""

@@ -48,7 +48,8 @@ class Invisible:
     """An invisible character, and its position in the string, counted from 0."""
 
     def __init__(self, position: int, character: str) -> None:
-        self.position, self.character = position, character
+        self.position: int = position
+        self.character: str = character
 
     def __str__(self) -> str:
         name = unicodedata.name(self.character, "")
