@@ -194,9 +194,12 @@ class _Finder:
         if found is not None:
             return found
         if foreign:
+            named, ours = shown_url(foreign[0]), shown_url(self.server_url)
+            if named == ours:  # a query is not shown: it may hold a key
+                named += " with another query or key"
             raise AuthError(
-                f"the resource metadata is for {shown_url(foreign[0])}, "
-                f"not for {shown_url(self.server_url)}; if that is right, name it as resource="
+                f"the resource metadata is for {named}, not for {ours}; "
+                "if that is right, name it as resource="
             )
         if named_url is not None:
             raise AuthError(f"there is no resource metadata: {self.unread[-1]}")

@@ -52,12 +52,19 @@ def test_a_parent_speaks_only_from_its_own_place(resource: str, place: str, spea
     assert speaks_for(resource, found, "https://h.example/b/mcp") is speaks
 
 
-def test_metadata_of_another_resource_is_refused() -> None:
+@pytest.mark.parametrize(
+    ("resource", "said"),
+    [
+        ("https://other.example", r"is for https://other\.example, not for"),
+        ("https://mcp.example/mcp?x=1", r"is for https://mcp\.example/mcp with another query"),
+    ],
+)
+def test_metadata_of_another_resource_is_refused(resource: str, said: str) -> None:
     """F-AUTH-1: RFC 9728 section 3.3; a token for it would be another server's."""
     world, _ = scene()
-    document = {"resource": "https://other.example", "authorization_servers": ["https://a.test"]}
+    document = {"resource": resource, "authorization_servers": ["https://a.test"]}
     world.on("GET", f"{PRM}/mcp", json_response(document))
-    with pytest.raises(AuthError, match=r"is for https://other\.example, not for"):
+    with pytest.raises(AuthError, match=said):
         find(world)
     assert world.urls() == [f"{PRM}/mcp", PRM]
 
