@@ -154,7 +154,7 @@ def test_a_manager_of_servers_made_in_code_loads_nothing_that_reads_files() -> N
                 pass
         asyncio.run(connect())
         """,
-        before="import asyncio, mcpclient",
+        before="import asyncio; import mcpclient",
     )
     assert own("manager.manager", "gate.gate") <= loaded
     files = own("config.policy", "config.reading", "config.sheet", "entries.entry")
