@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from mcpclient.adapters.definitions import ToolCall
+from mcpclient.adapters.limits import Limits
 from mcpclient.adapters.openai_chat import request, results
 from mcpclient.protocol.sampling import SamplingRequest
+from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PDF, PNG, WAV, encoded
 from tests.adapters.test_provider_types import SAMPLING
 
@@ -58,3 +60,17 @@ def test_what_a_server_asks() -> None:
     assert made["messages"][2]["tool_calls"][0]["function"]["name"] == "weather_now"
     assert made["messages"][3] == {"role": "tool", "tool_call_id": "c1", "content": "sunny"}
     assert request(SamplingRequest({"messages": []}), "m") == {"model": "m", "messages": []}
+
+
+def test_limits_of_the_api_are_kept() -> None:
+    """F-TOOL-3, F-API-11: four stop sequences, and images of 20 MB, whatever a program allows."""
+    asked = SamplingRequest({"messages": [], "stopSequences": list("abcde")})
+    assert request(asked, "m")["stop"] == list("abcd")
+    image = {"type": "image", "mimeType": "image/png", "data": encoded(b"x" * 20_000_001)}
+    call = ToolCall("c", "t", called_as="t")
+    (answer,) = results(
+        [(call, CallToolResult({"content": [image]}))], limits=Limits(max_image_bytes=10**9)
+    )
+    assert answer["content"] == (
+        "[image, image/png, 20000001 bytes: it is larger than 20000000 bytes]"
+    )

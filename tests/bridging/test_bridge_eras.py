@@ -141,41 +141,6 @@ async def test_a_stateless_host_in_front_of_a_handshake_server() -> None:
             assert (await host.message())["method"] == f"notifications/{kind}"
 
 
-async def test_a_stateless_host_listens_to_a_handshake_server() -> None:
-    """F-BRIDGE-1: each event bears the id of the host's own request, until that is cancelled."""
-    server = McpServer("handshake")
-    server.capabilities = {"tools": {"listChanged": True}, "resources": {"subscribe": True}}
-    server.answers["resources/subscribe"] = server.answers["resources/unsubscribe"] = {}
-    async with bridged(server) as (host, side):
-        wanted = {
-            "toolsListChanged": True,
-            "promptsListChanged": True,
-            "resourceSubscriptions": ["x:1"],
-        }
-        host.write(
-            {
-                "id": "L",
-                "method": "subscriptions/listen",
-                "params": modern({"notifications": wanted}),
-            }
-        )
-        agreed = await host.message()
-        assert agreed["method"] == "notifications/subscriptions/acknowledged"
-        assert agreed["params"]["notifications"] == {
-            "toolsListChanged": True,
-            "resourceSubscriptions": ["x:1"],
-        }
-        side.say('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
-        side.say(
-            '{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"x:1"}}'
-        )
-        told = [await host.message(), await host.message()]
-        assert {each["method"].split("/")[1] for each in told} == {"tools", "resources"}
-        assert all(each["params"]["_meta"] == {SUBSCRIPTION: "L"} for each in told)
-        host.write({"method": "notifications/cancelled", "params": {"requestId": "L"}})
-        await side.came("resources/unsubscribe")
-
-
 async def test_a_question_outside_of_calls_waits_for_the_next_call() -> None:
     """F-BRIDGE-1: and leaves the queue when the server withdraws it, or no call is left."""
     server = McpServer("handshake")

@@ -35,6 +35,13 @@ def stream(request_id: int | None = 7, limit: int = 1000) -> tuple[EventStream, 
 # Resumption
 
 
+def test_an_id_that_comes_again_before_a_resumption_is_no_repetition() -> None:
+    """F-HTTP-5: nothing is repeated on a stream that has not broken, whatever a server numbers."""
+    events, receiver = stream()
+    events.feed(event(NOTE, "1") + event(NOTE, "2") + event(NOTE, "1"))
+    assert receiver.messages == [NOTE] * 3
+
+
 def test_an_event_without_an_id_of_its_own_is_no_repetition() -> None:
     """F-HTTP-5: it has the id of the one before it, on a resumed stream as well."""
     events, receiver = stream()

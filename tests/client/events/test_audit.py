@@ -21,7 +21,7 @@ from mcpclient.client.events.audit import logs_of
 from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallRefused, ConnectFailed, PeerError, SandboxUnavailable, UsageError
 from mcpclient.net.chained_log import ChainedLog, read_log, verify_log
-from tests.client.scripted_server import HANDSHAKE, ScriptedServer
+from tests.client.scripted_server import ScriptedServer
 
 pytestmark = pytest.mark.virtual_time
 
@@ -244,24 +244,6 @@ async def test_a_start_without_the_sandbox_it_needs_was_refused(
         await mcpclient.connect([sys.executable], audit=path, sandbox="required")
     (line,) = records(path)
     assert (line["sandbox"], line["decision"], line["by"]) == (True, "refused", "sandbox")
-
-
-async def test_calls_as_tasks_and_subscriptions_are_lines(path: Path) -> None:
-    """F-AUDIT-1: every way of making a call."""
-
-    def answer(params: Any) -> Any:
-        task = {"taskId": "1", "status": "working", "createdAt": "2026-01-01T00:00:00Z"}
-        return {"task": {**task, "ttl": None}} if params["name"] == "later" else {"content": []}
-
-    capabilities: dict[str, Any] = {"tools": {}, "resources": {"subscribe": True}}
-    capabilities["tasks"] = {"requests": {"tools": {"call": {}}}}
-    answers: dict[str, Any] = {"tools/call": answer, "resources/subscribe": {}}
-    server = ScriptedServer(answers, version=HANDSHAKE, capabilities=capabilities)
-    async with audited(path, server=server, tasks=True) as client:
-        await client.request("tools/call", {"name": "raw", "arguments": {}})
-        await client.call_tool_task("later")
-        await client.subscribe_resource("mem://1")
-    assert [each["name"] for each in calls(path)] == ["raw", "later", "mem://1"]
 
 
 def test_the_account_of_a_login_stands_in_each_line(path: Path) -> None:

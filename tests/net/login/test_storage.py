@@ -53,6 +53,20 @@ def test_another_object_and_another_process_see_it(path: Path) -> None:
     assert printed.strip() == "[1, None]"
 
 
+async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
+    """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
+    store = FileStore(path)
+    async with store._locks.lock("file"):
+        saving = asyncio.ensure_future(store.save("a", RECORD))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        saving.cancel()
+        await asyncio.wait({saving})
+        assert await FileStore(path).load("a") is None
+    async with store._locks.lock("file"):
+        assert await FileStore(path).load("a") == RECORD
+
+
 @pytest.mark.needs_posix
 @pytest.mark.parametrize("mode", [0o604, 0o640, 0o610])
 def test_a_file_that_others_may_read_is_made_private(
