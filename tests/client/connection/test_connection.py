@@ -322,3 +322,13 @@ async def test_what_a_server_writes_that_ends_at_the_probe_is_shown() -> None:
             command, stderr=lines.append, stop_ladder=QUICK, protocol_version="2026-07-28"
         ).connect()
     assert lines == ["ready", "invalid", "method", "  server/discover", "  see the manual"]
+
+
+async def test_the_next_session_has_the_only_timer() -> None:
+    """F-LIFE-8: as many pings as before the session was renewed."""
+    server = McpServer()
+    async with client_of(server, keep_alive=10) as client:
+        await asyncio.sleep(5)
+        await connection_of(client).renew(connection_of(client).generation)
+        await asyncio.sleep(31)
+        assert len(server.messages("ping")) == 3
