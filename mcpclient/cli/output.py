@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
@@ -52,15 +53,18 @@ def is_terminal(stream: TextIO | None) -> bool:
 
 
 def columns_of(stream: TextIO | None) -> int | None:
-    """Return the current width of a terminal, or ``COLUMNS`` if set; None for other streams."""
+    """Return how many columns of a terminal a line may take; None for other streams.
+
+    They are its current width, or ``COLUMNS`` if set, but for the last one: a line that ends there
+    is followed by an empty one on Windows, and by one that runs on when the window gets narrower.
+    """
     if not is_terminal(stream):
         return None
     assert stream is not None
-    try:
-        return int(os.environ["COLUMNS"])
-    except (KeyError, ValueError):
-        pass
-    try:
-        return os.get_terminal_size(stream.fileno()).columns or USUAL_COLUMNS
-    except (OSError, ValueError):
-        return USUAL_COLUMNS
+    columns = 0
+    with suppress(ValueError):
+        columns = int(os.environ.get("COLUMNS", ""))
+    if columns < 2:
+        with suppress(OSError, ValueError):
+            columns = os.get_terminal_size(stream.fileno()).columns
+    return (columns if columns > 1 else USUAL_COLUMNS) - 1

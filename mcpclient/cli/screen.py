@@ -67,7 +67,7 @@ class StatusLine:
         """Clear the line before other output."""
         if self._drawn:
             columns = columns_of(self._stream) or self._drawn
-            write_to(self._stream, "\r" + " " * min(self._drawn, columns - 1) + "\r")
+            write_to(self._stream, "\r" + " " * min(self._drawn, columns) + "\r")
             self._drawn = 0
 
     @contextmanager
@@ -85,9 +85,9 @@ class StatusLine:
         columns = columns_of(self._stream)
         if self._is_paused or columns is None:
             return
-        text = shorten(self._text(loop.time() - self._started), columns - 1)
+        text = shorten(self._text(loop.time() - self._started), columns)
         width = width_of(text)
-        shorter_by = min(self._drawn - width, columns - 1 - width)
+        shorter_by = min(self._drawn - width, columns - width)
         write_to(self._stream, "\r" + text + " " * shorter_by)
         self._drawn = width
         self._turns += 1

@@ -34,7 +34,10 @@ class SizedTerminal(Terminal):
 
 @pytest.mark.parametrize(
     ("says", "environ", "columns"),
-    [(132, None, 132), (0, None, 80), (None, None, 80), (132, "40", 40), (132, "wide", 132)],
+    [
+        *((132, None, 131), (0, None, 79), (None, None, 79)),
+        *((132, "40", 39), (132, "wide", 131), (132, "0", 131)),
+    ],
 )
 def test_the_width_is_that_of_the_environment_or_what_the_terminal_says(
     says: int | None, environ: str | None, columns: int, monkeypatch: pytest.MonkeyPatch
