@@ -12,7 +12,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..errors import UsageError
 from ..net.paths import bundle_name, is_bundle
@@ -33,6 +33,9 @@ from .command import (
 from .commands import COMMANDS, command_named
 from .layout import definitions, fill
 from .output import columns_of
+
+if TYPE_CHECKING:
+    from ..client.connection.client_options import TransportName
 
 _COLUMNS, _MAX_WIDTH = 80, 100  # of help in a pipe, and at most
 
@@ -370,7 +373,8 @@ TRACE = option("--trace", "FILE", "append a transcript of the session; secrets a
 AUDIT = option("--audit", "FILE", "append a line for each start and each call to a log")
 QUIET = flag("--quiet", "show neither the stderr of servers nor what could be done next")
 
-_TRANSPORTS = ("stdio", "http", "sse", "ws", "socket")
+# Every `TransportName`, without loading the options of a client for the help of a command.
+_TRANSPORTS: Sequence[TransportName] = ("stdio", "http", "sse", "ws", "socket")
 
 CONNECTING = (
     seconds("--timeout", "longest wait for a response or progress (30); 0: no limit"),

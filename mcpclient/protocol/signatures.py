@@ -79,7 +79,8 @@ def docstring(paragraphs: Iterable[str], indent: str) -> list[str]:
             lines.append("")
         for line in paragraph.splitlines():
             shown = escape(line.strip()).replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
-            quotes = "" if lines else '""""""'  # around a first line that is also the last
+            # A first line that is also the last has both quotes beside it, which take room.
+            quotes = "" if lines else '""""""'
             wrapped = wrap(
                 shown, _WIDTH - len(indent), initial_indent=quotes, break_long_words=False
             )

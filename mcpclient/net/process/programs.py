@@ -25,9 +25,9 @@ def links_of(program: str, search_path: str | None = None) -> list[str]:
     ``search_path``: where a bare name is looked for instead of the ``PATH`` of this process. Empty
     when there is no such program.
     """
-    try:
-        from shutil import which
+    from shutil import which
 
+    try:
         found = which(program, path=search_path)
         if found is None:
             return []
