@@ -189,6 +189,7 @@ _LISTED = 200
 _FOUND = 5
 _NAMED = 50
 _SHOWN_DESCRIPTION = 200
+_READS: Mapping[str, Any] = {"readOnlyHint": True}
 
 
 @dataclass(frozen=True)
@@ -334,7 +335,7 @@ def call_tool() -> LocalTool:
         },
     }
     about = "Call a tool that search_tools has found."
-    tool = new_tool("call_tool", about, properties, read_only=False)
+    tool = new_tool("call_tool", about, properties, annotations={})
     return LocalTool(tool, run, needs_approval=False)
 
 
@@ -344,13 +345,13 @@ def new_tool(
     properties: dict[str, Any],
     needed: Iterable[str] | None = None,
     *,
-    read_only: bool = True,
+    annotations: Mapping[str, Any] = _READS,
 ) -> Tool:
     """Return a definition; ``needed``: the required properties (None: all)."""
     required = list(properties if needed is None else needed)
     schema = {"type": "object", "properties": properties, "required": required}
     raw = {"name": name, "description": description, "inputSchema": schema}
-    return Tool({**raw, "annotations": {"readOnlyHint": True} if read_only else {}})
+    return Tool({**raw, "annotations": dict(annotations)})
 
 
 def text_result(text: str) -> CallToolResult:

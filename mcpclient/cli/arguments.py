@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable
 
-from ..errors import McpError, UsageError
+from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.clocks import steady_seconds
 from ..net.regular_files import open_regular
@@ -317,6 +317,8 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises `UsageError`, with the signature of the tool, for an argument that is missing, unknown or
     of the wrong type. A schema that cannot be used checks nothing.
     """
+    from ..protocol.schema import violations_of
+
     schema = tool.input_schema
     properties = properties_of(schema)
     try:
@@ -326,7 +328,8 @@ def checked_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
         }
         violations: Sequence[Violation] = ()
         with suppress(RecursionError):  # a schema so deep is the server's matter
-            violations = violations_of(arguments, without_defaulted(schema))
+            wanted = without_defaulted(schema)
+            violations = violations_of(arguments, wanted, clock=steady_seconds)
         if violations:
             raise UsageError("; ".join(str(violation) for violation in violations[:_NAMED]))
     except UsageError as error:
@@ -353,14 +356,3 @@ def _check_names(given: Iterable[str], properties: Mapping[str, Any], schema: An
     missing = [name for name in needed_of(schema) if name not in given]
     if missing:
         raise UsageError(f"missing: {', '.join(missing)}")
-
-
-def violations_of(value: Any, schema: Any, *, assert_formats: bool = False) -> Sequence[Violation]:
-    """Return the violations of a schema; none of one that is wrong itself, or too costly."""
-    from ..protocol.schema import compile_schema
-
-    try:
-        compiled = compile_schema(schema, clock=steady_seconds, assert_formats=assert_formats)
-        return compiled.validate(value)
-    except McpError:  # the receiver checks the value
-        return ()

@@ -15,6 +15,7 @@ from ..client.answers.answerers import accept_defaults, form_problem
 from ..client.connection.target_names import short_name
 from ..errors import UsageError
 from ..framing.escaping import escape, escape_line
+from ..net.clocks import steady_seconds
 from ..net.login.browser import open_browser
 from ..net.login.terminal import Terminal
 from ..net.process.programs import run_program
@@ -22,7 +23,7 @@ from ..protocol.elicitation import ElicitationRequest
 from ..protocol.sampling import SamplingRequest
 from ..protocol.schema_properties import properties_of
 from ..protocol.wire_object import string_at, strings_in
-from .arguments import typed_value, violations_of
+from .arguments import typed_value
 from .command import Server
 from .layout import one_line
 from .screen import Screen, ScreenTerminal
@@ -107,13 +108,15 @@ class Field:
 
         Raises `ValueError`, with the problem in words.
         """
+        from ..protocol.schema import violations_of
+
         text = text.strip()
         if not text and "default" not in self.schema:
             if self.required:
                 raise ValueError("it is needed")
             return None
         value = self._typed(text) if text else self.schema["default"]
-        violations = violations_of(value, self.schema, assert_formats=True)
+        violations = violations_of(value, self.schema, clock=steady_seconds, assert_formats=True)
         if violations:
             raise ValueError(one_line(violations[0].message))
         return value

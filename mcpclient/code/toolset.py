@@ -344,7 +344,7 @@ class CodeTools:
             " calls not counted."
         )
         code = {"code": {"type": "string", "description": "the source"}}
-        running = new_tool("run_python", description, code, read_only=False)
+        running = new_tool("run_python", description, code, annotations={})
         return [finding, LocalTool(running, self._run)]
 
     async def close(self) -> None:

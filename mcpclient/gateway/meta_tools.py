@@ -11,17 +11,17 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..adapters.agent_tools import new_tool, text_result
 from ..adapters.toolbox import Toolbox
 from ..client.events.around import refusal
 from ..code.toolset import CodeMode
-from ..errors import NotChecked, SchemaError
 from ..framing.invisible import without_invisible
 from ..framing.visible_texts import with_visible_texts
 from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
 from ..net.futures import in_slices
-from ..protocol.schema import compile_schema
+from ..protocol.schema import violations_of
 from ..protocol.schema_properties import without_defaulted
 from ..protocol.tool_search import ToolIndex
 from ..suggestions import there_is_no
@@ -80,34 +80,34 @@ class MetaTools:
                 "idempotentHint": False,
                 "openWorldHint": True,
             }
-            self._definitions += [
-                _tool(
+            tools = [
+                new_tool(
                     "find",
                     f"Find tools by words about the task. There are tools of: {servers}.",
                     {"query": _STRING, "limit": {"type": "integer", "minimum": 1}},
                     ["query"],
-                    reading,
+                    annotations=reading,
                 ),
-                _tool(
+                new_tool(
                     "describe",
                     "Show what tools do and take, by the names that find gives.",
                     {"names": {"type": "array", "items": _STRING}},
-                    ["names"],
-                    reading,
+                    annotations=reading,
                 ),
-                _tool(
+                new_tool(
                     "call",
                     "Call a tool. Its arguments must fit the schema that describe shows.",
                     {"server": _STRING, "tool": _STRING, "arguments": {"type": "object"}},
                     ["tool"],
-                    reaching,
+                    annotations=reaching,
                 ),
             ]
             if self._box is not None:
                 (code,) = (tool for tool in self._box.tools if tool["name"] == "run_python")
                 about = code["description"].replace("search_tools", "find")
                 source = {"code": {"type": "string", "description": "the source"}}
-                self._definitions.append(_tool("run_python", about, source, ["code"], reaching))
+                tools.append(new_tool("run_python", about, source, annotations=reaching))
+            self._definitions += [each.raw for each in tools]
         return self._definitions
 
     async def call(self, params: Params, meta: Params | None) -> Params:
@@ -138,7 +138,7 @@ class MetaTools:
         await self._box.refresh()
         (tool,) = (each for each in self._box.agent_tools if each.name == name)
         outcome = await tool.outcome(arguments)
-        return _text(outcome.text, is_error=outcome.is_error)
+        return {**text_result(outcome.text).raw, "isError": outcome.is_error}
 
     def _allow(self, call: object, tool: object) -> bool | str:
         """Allow the calls of code to the tools that are offered."""
@@ -168,7 +168,7 @@ class MetaTools:
         ]
         if not lines:
             lines = ["No tool fits. Try other words.", *self._missing()]
-        return _text("\n".join(lines))
+        return text_result("\n".join(lines)).raw
 
     def _missing(self) -> list[str]:
         """Return a line that names the servers whose tools cannot be found."""
@@ -185,7 +185,7 @@ class MetaTools:
             found.append(
                 json.dumps({**with_visible_texts(tool.raw), "name": tool.name}, ensure_ascii=False)
             )
-        return _text("\n".join(found))
+        return text_result("\n".join(found)).raw
 
     def _named(self, server: str, name: str) -> ManagedTool | str:
         """Return a tool by its full name, or by its server's and its own; else an explanation."""
@@ -214,34 +214,11 @@ class MetaTools:
         if isinstance(tool, str):
             return refusal(tool).raw
         arguments = given.get("arguments") or {}
-        problems = _violations(tool.input_schema, arguments)
+        # A required property with a default is left to the server.
+        wanted = without_defaulted(tool.input_schema)
+        problems = violations_of(arguments, wanted, clock=steady_seconds)
         if problems:
-            text = "; ".join(problems)
+            text = "; ".join(map(str, problems))
             return refusal(f"{tool.name} was not called: its arguments do not fit: {text}").raw
         inner = {**params, "name": tool.name, "arguments": arguments}
         return await self._gateway.call(inner, meta)
-
-
-def _violations(schema: object, arguments: object) -> list[str]:
-    """Return the violations; a required property with a default is left to the server."""
-    try:
-        compiled = compile_schema(without_defaulted(schema), clock=steady_seconds)
-        return [str(each) for each in compiled.validate(arguments)]
-    except (SchemaError, NotChecked):
-        return []  # the server checks them itself
-
-
-def _tool(
-    name: str, about: str, properties: Params, required: Sequence[str], annotations: Params
-) -> dict[str, Any]:
-    schema = {"type": "object", "properties": properties, "required": required}
-    return {
-        "name": name,
-        "description": about,
-        "inputSchema": schema,
-        "annotations": annotations,
-    }
-
-
-def _text(text: str, *, is_error: bool = False) -> Params:
-    return {"content": [{"type": "text", "text": text}], "isError": is_error}

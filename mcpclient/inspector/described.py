@@ -28,8 +28,9 @@ from ..net.clocks import seconds_since_epoch, working_seconds
 from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables
 from ..protocol.faults import Fault, lists
+from ..protocol.json_schema import pointer_tokens
 from ..protocol.negotiation import era_of
-from ..protocol.schema import compile_schema
+from ..protocol.schema import violations_of
 from ..protocol.schema.values import describe
 from ..recording.redaction import Redactor
 from ..recording.secrets import may_be_secret
@@ -281,17 +282,11 @@ def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
     The text does not show the value, which may be a secret. A member that is missing has its own
     place. Nothing is wrong by a schema that cannot be used: the server has the last word.
     """
-    try:
-        compiled = compile_schema(schema, assert_formats=True, clock=working_seconds)
-        found = compiled.validate(value)
-    except (McpError, ValueError):
-        return []
     problems = []
-    for violation in found:
+    for violation in violations_of(value, schema, clock=working_seconds, assert_formats=True):
         path: list[str | int] = []
         part = value
-        for token in violation.instance_path.split("/")[1:]:
-            name = token.replace("~1", "/").replace("~0", "~")
+        for name in pointer_tokens(violation.instance_path):
             if isinstance(part, list):
                 path.append(int(name))
                 part = part[int(name)]

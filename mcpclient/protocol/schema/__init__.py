@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from ...errors import NotChecked as NotChecked
 from ...errors import SchemaError as SchemaError
+from ...errors import UsageError
 from .compiler import Compiler
 from .evaluation import Position, Run
 from .references import DIALECTS as DIALECTS
@@ -105,3 +106,17 @@ def compile_schema(
     except RecursionError:
         raise SchemaError("it is nested too deeply", "#") from None
     return Schema(root, limits, clock)
+
+
+def violations_of(
+    value: object, schema: object, *, clock: Clock = None, assert_formats: bool = False
+) -> list[Violation]:
+    """Return the violations of a schema; none of one that is wrong itself, or too costly.
+
+    For a value that its receiver checks as well, and has the last word on.
+    """
+    try:
+        compiled = compile_schema(schema, assert_formats=assert_formats, clock=clock)
+        return compiled.validate(value)
+    except (SchemaError, NotChecked, UsageError, ValueError):
+        return []
