@@ -3,8 +3,9 @@
 The chapters of the guide are Markdown files in ``guide/``. They are package data, so that a zip
 archive or a vendored copy has them as well, and the tests run their examples.
 
-The scripts for shells run ``mcpclient __complete SHELL LINE``, which completes commands, options
-and servers, and the tools, arguments and values of servers whose tools were listed in this folder.
+So are the scripts for shells, in ``completion/``. These run ``mcpclient __complete SHELL LINE``,
+which completes commands, options and servers, and the tools, arguments and values of servers whose
+tools were listed in this folder.
 """
 
 from __future__ import annotations
@@ -117,7 +118,12 @@ def _exception(name: str) -> str:
 
 def chapter(name: str) -> str:
     """Return the text of a chapter, in Markdown."""
-    text = get_data(__name__, f"guide/{name}.md")
+    return _data(f"guide/{name}.md")
+
+
+def _data(path: str) -> str:
+    """Return the text of a file beside this module."""
+    text = get_data(__name__, path)
     assert text is not None, "every loader of files and archives has data"
     return text.decode()
 
@@ -171,45 +177,11 @@ def _list_of(rows: Sequence[str], width: int) -> list[str]:
     ).splitlines()
 
 
-# The names come from files in the current folder, so no shell may expand them: bash inserts them
-# quoted (printf %q), and completes file names by itself, which quotes those.
-_BASH = """\
-# mcpclient completion for bash: eval "$(mcpclient completion bash)"
-_mcpclient() {
-    local name= quoted=
-    COMPREPLY=()
-    while IFS= read -r name; do
-        printf -v quoted %q "$name"
-        COMPREPLY+=("$quoted")
-        if [[ $name == *= ]]; then compopt -o nospace 2>/dev/null; fi
-    done < <(mcpclient __complete bash "${COMP_LINE:0:COMP_POINT}" 2>/dev/null)
-}
-complete -o default -F _mcpclient mcpclient
-"""
-
-_ZSH = """\
-# mcpclient completion for zsh: eval "$(mcpclient completion zsh)"
-_mcpclient() {
-    local -a found
-    found=(${(f)"$(mcpclient __complete zsh "${(j: :)words[1,CURRENT]}" 2>/dev/null)"})
-    compadd -S '' -- ${(M)found:#*=}
-    compadd -- ${found:#*=}
-    if (( CURRENT > 2 )); then _files; fi
-}
-compdef _mcpclient mcpclient
-"""
-
-_FISH = """\
-# mcpclient completion for fish: mcpclient completion fish | source
-complete -c mcpclient -n __fish_use_subcommand -f
-complete -c mcpclient -a '(mcpclient __complete fish (commandline -cp | string collect))'
-"""
-
-_SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
+_SHELLS = ("bash", "zsh", "fish")
 _TOPICS = {
     "audit": ("verify", "show"),
     "auth": ("login", "finish", "logout", "status"),
-    "completion": tuple(_SCRIPTS),
+    "completion": _SHELLS,
 }
 
 
@@ -286,7 +258,7 @@ def _words_of(
 )
 def _completion(screen: Screen, options: argparse.Namespace) -> Answer:
     words: list[str] = options.words
-    if len(words) != 1 or words[0] not in _SCRIPTS:
+    if len(words) != 1 or words[0] not in _SHELLS:
         raise UsageError("completion is for one of: bash, zsh, fish")
-    script = _SCRIPTS[words[0]]
+    script = _data(f"completion/mcpclient.{words[0]}")
     return Answer({"script": script}, script.rstrip("\n"), is_code=True)
