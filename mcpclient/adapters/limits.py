@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any, Callable, Literal, Union
 
 from ..errors import UsageError
@@ -240,23 +239,21 @@ class NameRule:
         return name[: self._longest - len(end)] + end
 
 
-def fit_names(
-    names: Iterable[str], rule: NameRule, known: Mapping[str, str] = MappingProxyType({})
-) -> dict[str, str]:
+def fit_names(names: Iterable[str], rule: NameRule) -> dict[str, str]:
     """Return the name to use for each name, all of them different.
 
-    Names in ``known`` keep theirs. Names that are accepted as they are come next, so that no other
-    name is changed into one of them.
+    Names that are accepted as they are come first, so that no other name is changed into one of
+    them.
     """
     listed = list(names)
-    fitted = dict(known)
+    fitted: dict[str, str] = {}
     for _ in fitting(listed, rule, fitted):
         pass
     return {name: fitted[name] for name in listed}
 
 
 def fitting(names: Iterable[str], rule: NameRule, fitted: dict[str, str]) -> Iterator[None]:
-    """Add the names to ``fitted`` as `fit_names` does, a step at a time."""
+    """Add the names that are not in ``fitted`` to it as `fit_names` does, a step at a time."""
     taken = set(fitted.values())
     others = []
     for name in names:

@@ -356,6 +356,15 @@ def _servers_in(path: str, name: str) -> Iterator[Taken]:
             raise UsageError("\n".join(about) or f"{path}: {name!r} cannot be used")
 
 
+# The fields of an entry that are written as they were read, by their names here.
+_WRITTEN_AS = {
+    "transport": "type",
+    **{name: name for name in ("url", "env", "cwd", "headers", "oauth")},
+    **{"env_file": "envFile", "headers_helper": "headersHelper"},
+    **{"timeout": "tool_timeout_sec", "connect_timeout": "startup_timeout_sec"},
+}
+
+
 def _entry_of(written: WrittenServer) -> dict[str, Any]:
     """Return an entry as this library's files have it, for a file in another folder."""
     file = written.file
@@ -366,20 +375,11 @@ def _entry_of(written: WrittenServer) -> dict[str, Any]:
             read = read_entry(written.name, written.raw, file.application, lambda *p, **h: None)
         except EntryError as error:
             raise UsageError(f"{file.path}: {written.name}: {error}") from None
+        command = {"command": read.command[0], "args": [*read.command[1:]]} if read.command else {}
         entry = {
-            **({"type": read.transport} if read.transport else {}),
-            **({"url": read.url} if read.url else {}),
-            **({"command": read.command[0], "args": [*read.command[1:]]} if read.command else {}),
-            "env": dict(read.env),
-            "envFile": read.env_file,
-            "cwd": read.cwd,
-            "headers": dict(read.headers),
-            "headersHelper": read.headers_helper,
-            "oauth": read.oauth,
-            "tool_timeout_sec": read.timeout,
-            "startup_timeout_sec": read.connect_timeout,
-            "include": [*read.include],
-            "exclude": [*read.exclude],
+            **command,
+            **{key: getattr(read, name) for name, key in _WRITTEN_AS.items()},
+            **{"include": [*read.include], "exclude": [*read.exclude]},
             "disabled": not read.enabled,
             **read.restrictions,
         }

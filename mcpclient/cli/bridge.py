@@ -188,10 +188,11 @@ def is_gateway(server: ServerConfig) -> bool:
         '    "args": ["bridge", "https://mcp.corp.example/mcp"]}}}'
     ),
 )
-def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
+def bridge(screen: Screen, options: argparse.Namespace) -> Answer | Awaitable[Answer]:
     """Return the work of a bridge to the server, or the servers, that the words name."""
     if options.print_config:
-        return _shown(_entry_for_host(options))
+        text = _entry_for_host(options)
+        return Answer(json.loads(text), text)
     if _names_many(options):
         return _serve(_gateway(screen, options))
     server = only_server(options)
@@ -216,10 +217,6 @@ def bridge(screen: Screen, options: argparse.Namespace) -> Awaitable[Answer]:
         return await _serve(Bridge(make_client, judge, explain, limits, offers))
 
     return work()
-
-
-async def _shown(text: str) -> Answer:
-    return Answer(json.loads(text), text)
 
 
 async def _serve(served: Bridge | Gateway) -> Answer:

@@ -220,7 +220,8 @@ def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
         log = sockets.read_log(Place.of(names[0], os.environ))
         text = log.decode("utf-8", "replace")
         return Answer({"log": text}, escape(text).rstrip("\n"))
-    states = [_ask(name, "mcpclient/state") for name in sockets.session_names(os.environ)]
+    places = [Place.of(name, os.environ) for name in sockets.session_names(os.environ)]
+    states = [sockets.ask(place, "mcpclient/state") for place in places]
     found = [_shown(state) for state in states if state]
     rows = [
         [each["session"], *(str({**each, "age": _age(each["since"])}[name]) for name in _COLUMNS)]
@@ -228,10 +229,6 @@ def _sessions(screen: Screen, options: argparse.Namespace) -> Answer:
     ]
     header = ["SESSION", *map(str.upper, _COLUMNS)]
     return Answer({"sessions": found}, table(header, rows, screen.style, "no session is open"))
-
-
-def _ask(name: str, method: str) -> dict[str, Any] | None:
-    return sockets.ask(Place.of(name, os.environ), method)
 
 
 @LocalCommand(
@@ -242,7 +239,8 @@ def _close(screen: Screen, options: argparse.Namespace) -> Answer:
     if bool(names) == options.all:
         raise UsageError("close needs the names of sessions, such as @browser, or --all")
     wanted = sockets.session_names(os.environ) if options.all else names
-    closed = [name for name in wanted if _ask(name, "mcpclient/close")]
+    places = {name: Place.of(name, os.environ) for name in wanted}
+    closed = [name for name in wanted if sockets.ask(places[name], "mcpclient/close")]
     missing = [name for name in wanted if name not in closed]
     if missing and not options.all:
         raise SessionTransport(missing[0]).missing()

@@ -45,7 +45,10 @@ _PAGE: Speech = {
     "connect": "Connect first, by the button above.",
     "connect_timeout": "the timeout of its configuration",
     "credentials": "Log in with another account, or configure a token that may do this.",
-    "grant": "the sandbox of its configuration",
+    **dict.fromkeys(
+        ("grant_network", "grant_read", "grant_write"),
+        "Grant it in the sandbox of its configuration.",
+    ),
     "handlers": "Nothing answers such questions here: see what this client handles, on its page.",
     "identify": "Log in by the button above, or configure a token for the server.",
     "log_in": "Log in again, by the button above.",

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import re
+from dataclasses import asdict
 from functools import lru_cache
 from pkgutil import get_data
 from typing import Any
@@ -72,7 +73,7 @@ async def _session(watch: Watch) -> dict[str, Any]:
     return {
         "wire": {
             **{"first": journal.first, "next": journal.next, "counts": journal.counts},
-            "spans": [each.as_json() for each in journal.spans.in_order()],
+            "spans": [asdict(each) for each in journal.spans.in_order()],
         },
         "rows": journal.rows(journal.first, len(lines)),
         "lines": lines,

@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import AsyncIterator, Awaitable
+from dataclasses import asdict
 from os import urandom
 from typing import Any, Callable, NamedTuple
 
@@ -170,9 +171,7 @@ class Routes:
                         ),
                         *journal.rows(max(known.row, journal.next - _TAIL), _TAIL),
                     ],
-                    "spans": [
-                        each.as_json() for each in journal.spans.since(known.span, _MAX_ROWS)
-                    ],
+                    "spans": [asdict(each) for each in journal.spans.since(known.span, _MAX_ROWS)],
                 }
         return news
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -50,10 +50,6 @@ class Span:
     questions: list[Question] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     version: int = 0
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the span for the page."""
-        return asdict(self)
 
 
 def concerns_span(message: Any) -> bool:

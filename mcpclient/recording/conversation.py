@@ -16,8 +16,7 @@ from ..jsonrpc.codec import MalformedMessage, decode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId, plain_id
 from ..protocol.listen import SUBSCRIPTION_ID
 from ..protocol.wire_object import objects_in, value_at
-from .fields import REDACTED_NAME
-from .redaction import Redactor
+from .redaction import REDACTED_NAME, Redactor
 from .transcript import Record, Transcript, bytes_of_event, bytes_of_payload, message_of
 
 _NO_ANSWER = {"type": "ConnectionLost", "text": "the server ended without an answer"}

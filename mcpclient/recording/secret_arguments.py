@@ -140,9 +140,9 @@ def parameter_of(schema: Any, name: str, root: Any) -> Any:
     return {"anyOf": [each[name] for each in listed if isinstance(each, Mapping) and name in each]}
 
 
-def shown_arguments(arguments: Mapping[str, Any], schema: Any, shown: str = "…") -> dict[str, Any]:
-    """Return a copy of the arguments of a call with ``shown`` in place of each secret."""
-    copied: dict[str, Any] = masked(dict(arguments), schema, schema, lambda secret: shown)
+def shown_arguments(arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]:
+    """Return a copy of the arguments of a call with an ellipsis in place of each secret."""
+    copied: dict[str, Any] = masked(dict(arguments), schema, schema, lambda secret: "…")
     return copied
 
 

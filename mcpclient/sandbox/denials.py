@@ -129,10 +129,7 @@ class Denials:
         given: a program in a sandbox may believe that they do not exist.
         """
         denied = self.read(text) or list(self.found)
-        lacking = [path for path in self._lacking() if path in text]
-        return denied or [
-            Denial(right, path, to) for path in lacking for right, to in [to_grant(path)]
-        ]
+        return denied or [_denial_of_given(path) for path in self._lacking() if path in text]
 
     def advise(self, error: McpError) -> None:
         """Set the hint of an error that is likely to come from a denial."""
@@ -187,9 +184,7 @@ class Denials:
     def _guessed(self, text: str) -> Iterator[Denial]:
         """Yield the likely cause of an error that names no path."""
         lacking = self._lacking()
-        for path in lacking:
-            right, granted = to_grant(path)
-            yield Denial(right, path, granted)
+        yield from map(_denial_of_given, lacking)
         if not lacking and not self._sandbox.network and not _READ_ONLY.search(text):
             yield Denial("network")
 
@@ -206,7 +201,7 @@ class Denials:
         if _OWNERSHIP.search(line):
             return Denial("", f"changing the owner of {path!a}")
         if path in self._given:
-            return Denial(to_grant(path)[0], path, to_grant(path)[1])
+            return _denial_of_given(path)
         if is_read_only or not os.path.exists(path) or is_below(path, self._readable):
             return Denial("write", path, _folder_to_grant(path))
         around = [each for each in self._given if is_below(path, [each])]
@@ -230,6 +225,11 @@ class Denials:
         own = program_files(self._command, self._env, self._directory, executable)
         given = [self._full(path) for path in self._sandbox.read]
         return [*system_files(), *(os.path.realpath(path) for path in own), *given]
+
+
+def _denial_of_given(path: str) -> Denial:
+    right, granted = to_grant(path)
+    return Denial(right, path, granted)
 
 
 def _lines_of(text: str) -> Iterator[str]:

@@ -108,7 +108,8 @@ class _Modules:
             found = imported & self._names.keys() - there - missing
             missing |= found
             readers = found & _TYPES
-        folders = {name[:end] for name in missing for end in _ends(name)} - there
+        folders = {name[: dot.start()] for name in missing for dot in re.finditer(r"\.", name)}
+        folders -= there
         made = {
             f"{name.replace('.', '/')}{'/__init__' * (name in folders)}.py": (
                 _stand_in(name, name in folders) if name in missing else _EMPTY
@@ -249,11 +250,6 @@ def _earlier(target: Path, *, update: bool, force: bool) -> dict[str, str]:
     if edited and not force:
         raise UsageError(f"{target} was changed ({edited[0]!a}): --force overwrites the changes")
     return expected
-
-
-def _ends(name: str) -> Iterator[int]:
-    """Yield where the names of the packages end that a module is in."""
-    return (index for index, character in enumerate(name) if character == ".")
 
 
 def _stand_in(module: str, is_package: bool) -> bytes:
