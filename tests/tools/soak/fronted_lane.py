@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 import tempfile
@@ -45,9 +46,10 @@ class FrontedLane(Lane):
     """A lane whose server is found among the processes of the machine by a mark of its own."""
 
     prefix = "fronted "
+    connects_within = 20.0  # two programs start, one after the other
 
     def begin(self, ledger: Ledger) -> None:
-        self._mark = f"soak={self.kind}-{self._era}"
+        self._mark = f"soak={os.getpid()}-{self.kind}-{self._era}"
         self._folder = tempfile.TemporaryDirectory()
         self._ledger = ledger
         server = [*SERVER[:1], "-X", self._mark, *SERVER[1:], str(ledger.path)]
@@ -138,6 +140,7 @@ class FrontedLane(Lane):
         return next(self._servers(), None)
 
     def _servers(self) -> Iterator[int]:
+        # A front has the mark among its words as well, and whoever kills that one leaves a server.
         for process in psutil.process_iter(["cmdline"]):
-            if self._mark in (process.info["cmdline"] or ()):
+            if (process.info["cmdline"] or ())[1:3] == ["-X", self._mark]:
                 yield process.pid

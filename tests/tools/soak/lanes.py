@@ -49,7 +49,6 @@ PATHS = [(kind, era) for kind in KINDS for era in _VERSIONS if (kind, era) != _I
 
 # Seconds that a call may take beyond its limit on a machine that is busy with other things.
 SLACK = 10.0
-_CONNECT_WITHIN = 3.0
 _CLOSE_WITHIN = 3.0
 
 # Below the ports the system gives out, among which a client could dial itself.
@@ -61,6 +60,7 @@ class Lane:
 
     prefix = ""
     tool = "soak"
+    connects_within = 3.0
 
     def __init__(self, kind: str, era: str, seed: int, violations: Violations) -> None:
         self.name = self.prefix + (f"{kind} {era}" if kind != "legacy sse" else kind)
@@ -73,7 +73,7 @@ class Lane:
         self._random = Random(f"{seed} {self.name}")
         self._options: dict[str, Any] = {
             "protocol_version": _VERSIONS[era],
-            "connect_timeout": _CONNECT_WITHIN,
+            "connect_timeout": self.connects_within,
             "close_timeout": _CLOSE_WITHIN,
             "elicitation": _answer,
             "roots": ["/soak"],
@@ -156,7 +156,7 @@ class Lane:
             if client.is_connected or client is not self.client:
                 return
             try:
-                await self._within(_CONNECT_WITHIN, client.connect(), "connect()")
+                await self._within(self.connects_within, client.connect(), "connect()")
                 if client is not self.client:  # it was replaced just before
                     await self._close(client)
                 return
