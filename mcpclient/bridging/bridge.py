@@ -60,6 +60,7 @@ class Bridge(HostService, Upstream):
         self._client: Client | None = None
         self._opening = asyncio.Lock()
         self._uris: dict[str, asyncio.Task[None] | None] = {}
+        self._subscribing = asyncio.Lock()
         self._draining: asyncio.Task[None] | None = None
 
     def explain(self, error: McpError) -> str:
@@ -157,12 +158,14 @@ class Bridge(HostService, Upstream):
         if method == "logging/setLevel":
             self._learn(method, params)
         elif method == "resources/subscribe":
-            if uri not in self._uris:
-                wanted = ListenFilter(uris=(uri,))
-                work = self.follow(await self.listen(wanted), wanted, self.tell)
-                self._uris[uri] = self.tasks.start(work)
+            async with self._subscribing:  # else two at once would make two subscriptions
+                if uri not in self._uris:
+                    wanted = ListenFilter(uris=(uri,))
+                    work = self.follow(await self.listen(wanted), wanted, self.tell)
+                    self._uris[uri] = self.tasks.start(work)
         elif method == "resources/unsubscribe":
-            following = self._uris.pop(uri, None)
+            async with self._subscribing:
+                following = self._uris.pop(uri, None)
             if following is not None:
                 following.cancel()
         else:
