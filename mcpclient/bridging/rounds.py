@@ -89,15 +89,13 @@ class Rounds:
             call = self._retried(subject, params)
         else:
             call = self._tasks.start(work)
+        call.add_done_callback(lambda call: self._change.notify())
         try:
             while not call.done():
                 if self._unasked:
                     return self._hold(subject, call)
-                change = asyncio.ensure_future(self._change.wait())
-                try:
-                    await asyncio.wait({call, change}, return_when=asyncio.FIRST_COMPLETED)
-                finally:
-                    change.cancel()
+                # Not in a task of its own: a question that comes before its first step is missed.
+                await self._change.wait()
             result: Params = call.result()
             return result
         except asyncio.CancelledError as error:

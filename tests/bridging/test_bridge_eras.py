@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mcpclient.bridging.rounds import Rounds
 from tests.bridging.sides import PREFIX, bridged, modern
 from tests.support.mcp_server import STATELESS, McpServer
 
@@ -227,6 +228,22 @@ async def test_a_call_may_ask_more_than_once_and_be_cancelled_meanwhile() -> Non
         host.write({"method": "notifications/cancelled", "params": {"requestId": "r2"}})
         await side.came("notifications/cancelled")
         assert len(server.messages("tools/call")) == 1
+
+
+async def test_a_question_that_comes_just_as_a_call_begins_to_wait_is_asked() -> None:
+    """F-BRIDGE-1."""
+    rounds, never = Rounds(), asyncio.get_running_loop().create_future()
+
+    async def work() -> Any:
+        return await never
+
+    calling = asyncio.ensure_future(rounds.call("tools/call", {"name": "ask"}, work()))
+    asking = asyncio.ensure_future(rounds.ask("roots/list", {}))  # its first step is the next
+    asked = (await calling)["inputRequests"]
+    assert [*asked.values()] == [{"method": "roots/list", "params": {}}]
+    await rounds.close()
+    await asyncio.wait({asking})
+    assert asking.cancelled()
 
 
 async def test_a_retry_is_bound_to_its_call_and_used_once() -> None:
