@@ -35,8 +35,8 @@ def is_session_name(name: str) -> bool:
 def sessions_folder(environ: Mapping[str, str], platform: str = sys.platform) -> str:
     """Return the folder of this user's sessions.
 
-    Without XDG_RUNTIME_DIR it is in the state folder, as `paths.state_folder` has it, which would
-    take too long to import. As there, a relative one does not count.
+    Without XDG_RUNTIME_DIR it is in the state folder, as `user_folders.state_folder` has it,
+    which would take too long to import. As there, a relative one does not count.
     """
     runtime = environ.get("XDG_RUNTIME_DIR")
     if runtime and os.path.isabs(runtime) and platform != "win32":

@@ -131,7 +131,7 @@ _GRAIN = 1e-5
 
 
 class Deadlines:
-    """One timer for all calls of one session; a `transports.http_messages.PausableClocks`.
+    """One timer for all calls of one session; a `net.clocks.PausableClocks`.
 
     ``wait_reason``: the reason why calls wait at the moment, where that is not the server.
     """

@@ -194,7 +194,7 @@ def _of_error(
 ) -> dict[str, str]:
     if isinstance(error, ServerUnavailable):
         decision, by = "refused", _BY_STATUS.get(error.status, "connection")
-    elif isinstance(error, CallRefused) and by != "audit":  # by `Connection.guard`
+    elif isinstance(error, CallRefused) and by != "audit":  # by `Wiring.guard`
         decision, by = "refused", "pin"
     elif isinstance(error, SandboxUnavailable):
         decision, by = "refused", "sandbox"
