@@ -8,8 +8,6 @@ from typing import Any
 from mcpclient.cli.help import chapter
 from tests.support.prose import blocks_of
 
-__all__ = ["LOOPS", "STREAMED"]
-
 _NAMES = ("anthropic", "openai_chat", "openai_responses", "google", "bedrock")
 
 

@@ -17,8 +17,6 @@ from typing import Any, Union
 
 from tests.support.http_server import Answer, Request
 
-__all__ = ["APIS", "Api", "Script"]
-
 Json = dict[str, Any]
 Turn = Union[str, list[tuple[str, Json]]]
 Script = list[Turn]

@@ -8,8 +8,6 @@ from typing import Any
 from mcpclient.adapters import openai_responses
 from mcpclient.adapters.definitions import ToolDefinitions
 
-__all__ = ["call", "names", "response", "texts"]
-
 
 def call(name: str, arguments: str = "{}", identity: str = "") -> dict[str, Any]:
     """A call, as the Responses API writes it."""

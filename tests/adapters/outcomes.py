@@ -10,8 +10,6 @@ from mcpclient.adapters.parts import Outcome
 from mcpclient.errors import CallTimeout
 from mcpclient.protocol.types import CallToolResult, GetPromptResult
 
-__all__ = ["GIF", "OUTCOMES", "PDF", "PNG", "PROMPT", "WAV", "encoded", "pairs"]
-
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )

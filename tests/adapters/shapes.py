@@ -6,8 +6,6 @@ from typing import Any
 
 from mcpclient.protocol.types import Tool
 
-__all__ = ["SHAPES", "tool"]
-
 Json = dict[str, Any]
 
 

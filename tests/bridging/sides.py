@@ -19,8 +19,6 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Receiver, Transport, deliver_text
 from tests.support.mcp_server import STATELESS, McpServer
 
-__all__ = ["HostSide", "ServerSide", "bridged", "hosted", "modern"]
-
 PREFIX = "io.modelcontextprotocol/"
 NO_LIMITS = RequestOptions(None, None)
 

@@ -15,8 +15,6 @@ import mcpclient
 from tests.adapters.models import call, response
 from tests.net.process_helpers import wait_until
 
-__all__ = ["PREFIX", "children", "run_python", "temporary"]
-
 PREFIX = "Tool error: "
 
 

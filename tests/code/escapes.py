@@ -5,8 +5,6 @@ The names in capitals are given by the test.
 
 from __future__ import annotations
 
-__all__ = ["ESCAPES", "FORGERIES", "ONLY_CONFINED"]
-
 _LIBC = "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\n"
 
 ESCAPES = {

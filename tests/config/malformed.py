@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["MALFORMED", "Malformed"]
-
 
 class Malformed(NamedTuple):
     """``sound``: whether the server called "sound" in it has to be there all the same."""

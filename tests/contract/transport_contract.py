@@ -29,8 +29,6 @@ from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.base import Abandoned, Transport
 from tests.support.inbox import Inbox
 
-__all__ = ["ERA", "TransportContract", "answered", "call", "failed", "post", "said"]
-
 # Seconds within which a transport with a well-behaved server has closed.
 CLOSE_BOUND = 5.0
 

@@ -49,8 +49,6 @@ from tests.faults.faulty_peers.faults import LIMIT
 from tests.faults.faulty_peers.stdio import EXIT_CODE
 from tests.faults.plays import TIMEOUT
 
-__all__ = ["GRIDS", "NOT_PLAYED", "OUTCOMES", "Cell", "Expected", "cells"]
-
 
 @dataclass(frozen=True)
 class Expected:

@@ -15,8 +15,6 @@ from mcpclient.protocol.listen import EventsMissed, ToolsChanged
 from tests.faults.faulty_peers.faults import LIMIT, reorder
 from tests.faults.faulty_peers.peer import Peer
 
-__all__ = ["TIMEOUT", "VERSIONS", "Outcome", "play"]
-
 TIMEOUT = 20.0
 """The limit of calls, and of connecting, in virtual seconds."""
 

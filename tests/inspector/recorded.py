@@ -7,8 +7,6 @@ from pathlib import Path
 
 from mcpclient import Recording
 
-__all__ = ["recording"]
-
 
 def _record(time: float, direction: str, message: object) -> str:
     return json.dumps(

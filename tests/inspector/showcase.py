@@ -10,8 +10,6 @@ from mcpclient.transports.inprocess import InProcessTransport
 from tests.client.scripted_server import HANDSHAKE, Json, ScriptedServer
 from tests.support.mcp_server import text_result
 
-__all__ = ["ATTACKS", "HOSTILE", "Showcase", "odd_tools"]
-
 # What would act if it were anything but text.
 ATTACKS = (
     "<img src=x onerror=\"window.hacked='img'\">",

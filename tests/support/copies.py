@@ -8,8 +8,6 @@ import pytest
 
 from mcpclient.vendoring import copying
 
-__all__ = ["read_package_once"]
-
 _once = cache(copying._Modules)
 
 

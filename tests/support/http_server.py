@@ -20,8 +20,6 @@ from typing import Any, Callable
 from mcpclient.framing.uri import Url, parse_url
 from mcpclient.net.local_http import send_at_once
 
-__all__ = ["Answer", "Handler", "HttpServer", "Request", "answer_with", "in_turn"]
-
 HeaderPairs = Mapping[str, str]
 
 

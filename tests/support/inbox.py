@@ -8,8 +8,6 @@ from typing import Any, Callable
 from mcpclient.errors import McpError, ProtocolViolation
 from mcpclient.jsonrpc.messages import Message, RequestId
 
-__all__ = ["Inbox"]
-
 
 class Inbox:
     """Everything delivered, in order of arrival, by kind."""

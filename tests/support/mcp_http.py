@@ -8,8 +8,6 @@ from typing import Any
 from tests.support.http_server import Answer, Handler, Request
 from tests.support.mcp_server import Json, McpServer, OpenedServer
 
-__all__ = ["LegacyEndpoint", "StreamableEndpoint"]
-
 
 class StreamableEndpoint:
     """One MCP endpoint. ``json``: answer with JSON, else with event streams. What the server says

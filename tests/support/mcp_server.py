@@ -13,20 +13,6 @@ import sys
 from collections.abc import Mapping
 from typing import Any, Callable, Union
 
-__all__ = [
-    "STATELESS",
-    "Answer",
-    "Json",
-    "McpServer",
-    "OpenedServer",
-    "Refusal",
-    "Send",
-    "refusing",
-    "send_result",
-    "serve_stdio",
-    "text_result",
-]
-
 Json = dict[str, Any]
 Send = Callable[[Json], None]
 Answer = Union[Json, Callable[[Any], Any]]

@@ -20,8 +20,6 @@ except UsageError:  # a copy without sandboxes
         return "no sandbox"
 
 
-__all__ = ["INSTALLED_CHROMIUM", "NEEDS", "Need", "chromium"]
-
 INSTALLED_CHROMIUM = TOP / ".peers" / "node-chromium" / "chromium"
 
 

@@ -7,8 +7,6 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis.strategies import none
 
-__all__ = ["examples", "prepare", "try_fewer"]
-
 # What Hypothesis tries of a test that does not say how many.
 USUAL = 100
 

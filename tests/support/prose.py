@@ -25,16 +25,6 @@ import mcpclient
 from mcpclient.adapters.toolbox import ToolboxOptions
 from tests.support.subprocesses import TOP
 
-__all__ = [
-    "Block",
-    "blocks_of",
-    "check_fragment",
-    "check_names",
-    "programs_of",
-    "run",
-    "sessions_of",
-]
-
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<mark>\w+) -->\n)?^```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S
 )

@@ -15,8 +15,6 @@ from mcpclient.auth.effects import Authorize, Callback, ShowDeviceCode
 from mcpclient.net.login.storage import MemoryStore
 from tests.support.http_server import Answer, Handler, Request
 
-__all__ = ["Protected", "User"]
-
 
 class Protected:
     """Puts authorization in front of the handler of an MCP endpoint.

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["required"]
-
 # The Python from on which tests/requirements.txt, or Python itself, has them.
 SINCE = {
     "anthropic": (3, 10),

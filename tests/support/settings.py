@@ -14,8 +14,6 @@ import threading
 import time
 from typing import cast
 
-__all__ = ["Settings", "changed_since", "settings_now"]
-
 Settings = dict[str, object]
 
 _SIGNALS = [

@@ -9,8 +9,6 @@ from typing import Any, Callable, TypeVar
 
 import pytest
 
-__all__ = ["check_each", "each_row"]
-
 Row = TypeVar("Row")
 
 

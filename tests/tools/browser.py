@@ -18,8 +18,6 @@ from conformance import peers
 from conformance.peers.install import CannotInstall, install, node_and_npm
 from tests.support.needs import INSTALLED_CHROMIUM, chromium
 
-__all__ = ["main"]
-
 _ENVIRONMENT = "node-chromium"
 _ARCHIVES = {"chromium": "browser", "al2023.tar": "libraries.tar", "fonts.tar": "fonts.tar"}
 _UNPACK = """

@@ -13,8 +13,6 @@ from mcpclient.inspector.journal import Row
 from mcpclient.inspector.spans import Question, Span
 from mcpclient.protocol.faults import Fault
 
-__all__ = ["CONTRACT", "contract"]
-
 CONTRACT = Path(__file__).parent / "page" / "contract.d.ts"
 
 _NAMES = {"str": "string", "int": "number", "float": "number", "bool": "boolean", "None": "null"}

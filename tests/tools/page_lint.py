@@ -17,8 +17,6 @@ from pathlib import Path
 from conformance import peers
 from conformance.peers.install import CannotInstall, install, node_and_npm
 
-__all__ = ["PAGE", "circles", "main", "problems_of"]
-
 _ENVIRONMENT = "node-page"
 # Comments that silence the checker, and `any` in a type.
 _EVASION = re.compile(r"@ts-(?:ignore|expect-error|nocheck)|[{<(|:,] *any\b(?=[^\n]*\*/)|\bany\[\]")

@@ -16,8 +16,6 @@ from types import ModuleType
 
 import mcpclient
 
-__all__ = ["API", "described", "main"]
-
 API = Path(__file__).parents[1] / "api.txt"
 
 _OWN = mcpclient.__name__

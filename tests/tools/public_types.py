@@ -17,8 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-__all__ = ["main"]
-
 TOP = Path(__file__).parent.parent.parent
 
 

@@ -15,8 +15,6 @@ from tests.faults.faulty_peers.peer import Peer
 from tests.faults.faulty_peers.stdio import StdioPeer
 from tests.faults.faulty_peers.websocket import WebSocketPeer
 
-__all__ = ["PEERS"]
-
 PEERS: dict[str, type[Peer]] = {
     "stdio": StdioPeer,
     "tcp": TcpPeer,

@@ -7,8 +7,6 @@ from typing import Callable, NamedTuple
 from tests.faults.faulty_peers.wire import Wire, encode
 from tests.support.mcp_server import Json
 
-__all__ = ["FAULTS", "LIMIT", "Delivery", "Fault"]
-
 LIMIT = 20_000
 """The ``max_message_size`` of the clients in the matrix."""
 

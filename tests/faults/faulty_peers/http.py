@@ -12,16 +12,6 @@ from tests.faults.faulty_peers.wire import Wire
 from tests.support.http_server import Answer, HttpServer, Request
 from tests.support.mcp_server import Json
 
-__all__ = [
-    "EventWire",
-    "HttpChannelPeer",
-    "HttpJsonPeer",
-    "HttpSsePeer",
-    "HttpSseWithIdsPeer",
-    "Receipt",
-    "until_over",
-]
-
 NOT_HTTP = b"\x16\x03\x01\x00\xa5 not HTTP\r\n\r\n"
 
 

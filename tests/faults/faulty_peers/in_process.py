@@ -10,8 +10,6 @@ from tests.faults.faulty_peers.peer import Peer
 from tests.faults.faulty_peers.wire import Wire
 from tests.support.mcp_server import Json
 
-__all__ = ["InProcessPeer"]
-
 _NOTICE = {"jsonrpc": "2.0", "method": "vendor/notice"}
 
 

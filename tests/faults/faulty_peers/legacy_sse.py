@@ -9,8 +9,6 @@ from tests.faults.faulty_peers.http import EventWire, HttpJsonPeer, Receipt, unt
 from tests.support.http_server import Answer, Request
 from tests.support.mcp_server import Json
 
-__all__ = ["LegacyPostPeer", "LegacySsePeer"]
-
 _ENDPOINT = {"jsonrpc": "2.0", "method": "vendor/endpoint"}
 
 

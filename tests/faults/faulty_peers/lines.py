@@ -9,8 +9,6 @@ from tests.faults.faulty_peers.faults import Delivery
 from tests.faults.faulty_peers.peer import SocketPeer
 from tests.faults.faulty_peers.wire import StreamWire
 
-__all__ = ["TcpPeer", "UnixPeer"]
-
 NOISE = b"\x00\xff\xfe a banner \x1b[31m\n\n\r\n\xef\xbb\xbf\n"
 NOTICE = {"jsonrpc": "2.0", "method": "vendor/notice"}
 

@@ -13,8 +13,6 @@ from typing import Any
 from mcpclient.net.local_http import send_at_once
 from tests.faults.faulty_peers.script import Script
 
-__all__ = ["Peer", "SocketPeer"]
-
 
 class Peer:
     """Serves a script over one transport, for as long as the context lasts.

@@ -9,8 +9,6 @@ from tests.faults.faulty_peers.faults import FAULTS, Delivery, duplicate, reorde
 from tests.faults.faulty_peers.wire import Wire
 from tests.support.mcp_server import Json, McpServer
 
-__all__ = ["Script"]
-
 _OPENING = ("initialize", "server/discover")
 _FORM = {"type": "object", "properties": {"size": {"type": "string"}}}
 _QUESTION = {"mode": "form", "message": "Which size?", "requestedSchema": _FORM}

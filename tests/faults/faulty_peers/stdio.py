@@ -27,8 +27,6 @@ from tests.faults.faulty_peers.lines import NOISE, NOTICE
 from tests.faults.faulty_peers.peer import Peer
 from tests.faults.faulty_peers.wire import Wire
 
-__all__ = ["EXIT_CODE", "StdioPeer"]
-
 EXIT_CODE = 3
 
 _SERVER = Path(__file__).parent.parent.parent / "servers" / "held_process.py"

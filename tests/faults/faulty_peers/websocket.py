@@ -12,8 +12,6 @@ from tests.faults.faulty_peers.wire import StreamWire
 from tests.net.websocket_peer import CLOSE, PING, PONG, TEXT, frame
 from tests.net.websocket_peer import Peer as Connection
 
-__all__ = ["WebSocketPeer"]
-
 ACCEPTED = {"jsonrpc": "2.0", "method": "vendor/accepted"}
 
 

@@ -10,8 +10,6 @@ from socket import SO_LINGER, SOL_SOCKET
 
 from tests.support.mcp_server import Json
 
-__all__ = ["StreamWire", "Wire", "encode"]
-
 
 def encode(message: Json) -> bytes:
     """A message as the text that carries it."""

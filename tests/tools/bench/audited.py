@@ -13,8 +13,6 @@ import mcpclient
 from .blocking import leave_server_out
 from .worker import ECHO_ARGUMENTS, Stopwatch
 
-__all__ = ["call_audited"]
-
 
 async def call_audited(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Make the same calls with and without a log in turn; the least of several runs counts."""

@@ -23,8 +23,6 @@ from mcpclient.sync.loop_thread import running_loop_thread
 
 from .worker import Stopwatch
 
-__all__ = ["call_blocking", "call_from_threads", "leave_server_out"]
-
 _ROUNDS = 5
 
 # A loop for every call costs so much more that a few will do.

@@ -15,8 +15,6 @@ from mcpclient.manager.tools import Catalog
 from .blocking import leave_server_out
 from .worker import Stopwatch, memory
 
-__all__ = ["call_through", "connect_many", "list_many"]
-
 
 async def connect_many(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Connect so many servers and list their tools; the memory that they take."""

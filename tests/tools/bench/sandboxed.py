@@ -12,8 +12,6 @@ from mcpclient.errors import SandboxUnavailable
 
 from .worker import Stopwatch
 
-__all__ = ["start_confined"]
-
 
 async def start_confined(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
     """Start a server with and without a sandbox in turn; 0 where the system has none."""

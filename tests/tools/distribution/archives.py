@@ -8,8 +8,6 @@ import tarfile
 import zipfile
 from collections.abc import Iterable
 
-__all__ = ["tar_gz_of", "zip_of"]
-
 Files = Iterable[tuple[str, bytes]]
 
 # The earliest time that a zip file can hold; one for all, since git keeps no times either.

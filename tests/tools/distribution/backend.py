@@ -11,8 +11,6 @@ from typing import Optional
 from .archives import tar_gz_of, zip_of
 from .project import TOP, package_files, read_project, source_files
 
-__all__ = ["build_editable", "build_sdist", "build_wheel"]
-
 Settings = Optional[Mapping[str, object]]
 
 

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Union
 
-__all__ = ["TOP", "Project", "package_files", "read_project", "source_files"]
-
 TOP = Path(__file__).parent.parent.parent.parent
 
 # What stands at the top of a source archive; of folders, everything but what tools leave behind.

@@ -12,8 +12,6 @@ from .archives import zip_of
 from .backend import build_sdist, build_wheel
 from .project import Project, package_files, read_project
 
-__all__ = ["write_release"]
-
 # The first line lets a POSIX shell run the file; Python skips it.
 _SHEBANG = b"#!/usr/bin/env python3\n"
 _START = b"import sys\n\nfrom mcpclient.__main__ import main\n\nsys.exit(main())\n"

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["CORPUS", "Target", "load", "names", "seeds"]
-
 Target = Callable[[bytes], None]
 
 CORPUS = Path(__file__).parent / "corpus"

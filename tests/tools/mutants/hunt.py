@@ -23,8 +23,6 @@ import mcpclient
 
 from .edits import Mutant, code_with, mutants_of
 
-__all__ = ["Hunt", "Reach"]
-
 _PACKAGE = Path(mcpclient.__file__).parent
 _TOOL = 3  # an id of sys.monitoring without an owner
 _SECONDS = 8.0

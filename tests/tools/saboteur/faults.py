@@ -12,8 +12,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["OTHERS", "VISIBLE", "Fault"]
-
 
 class Fault(NamedTuple):
     """One edit. ``old`` stands once in the module, whose name is relative to the package."""

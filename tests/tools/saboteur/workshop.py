@@ -18,8 +18,6 @@ from threading import Lock
 from ..mutants.edits import mutants_of, text_with
 from .faults import VISIBLE, Fault
 
-__all__ = ["ROOT", "Sound", "Workshop", "edited", "fresh_faults", "source_of"]
-
 ROOT = Path(__file__).parents[3]
 
 _PARTS = (

@@ -20,8 +20,6 @@ from .managed_lane import MANAGED
 from .report import summary
 from .run import Run
 
-__all__ = ["main"]
-
 _KINDS = [*KINDS, *dict(FRONTED)]
 
 

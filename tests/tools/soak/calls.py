@@ -11,8 +11,6 @@ from typing import Any
 from mcpclient import CallToolResult
 from mcpclient.errors import CallTimeout, ClientClosed, NetworkError, ServerError, ServerUnavailable
 
-__all__ = ["OUTCOMES", "Call", "outcome_of", "random_call"]
-
 OUTCOMES = ("result", "error", "timeout", "cancelled", "lost", "closed")
 """A call ends in exactly one of them."""
 

@@ -25,8 +25,6 @@ from .calls import Call
 from .lanes import LADDER, SERVER, Lane, send_signal, stop_task
 from .ledger import Ledger
 
-__all__ = ["FRONTED", "FrontedLane"]
-
 FRONTED = (
     ("sandbox", "handshake"),
     ("bridge", "handshake"),

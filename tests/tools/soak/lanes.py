@@ -25,8 +25,6 @@ from .latencies import Latencies
 from .ledger import Ledger
 from .watch import Violations
 
-__all__ = ["KINDS", "LADDER", "PATHS", "SERVER", "Lane", "send_signal", "stop_task"]
-
 SERVER = [sys.executable, "-S", "-E", str(Path(__file__).with_name("server.py"))]
 
 LADDER = StopLadder(close_input=0.2, terminate=0.2)

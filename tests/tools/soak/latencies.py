@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["Latencies"]
-
 _SMALLEST = 1e-5
 _PER_DECADE = 50
 _BUCKETS = 7 * _PER_DECADE

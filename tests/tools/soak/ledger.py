@@ -8,8 +8,6 @@ from pathlib import Path
 
 from .watch import Violations
 
-__all__ = ["Ledger"]
-
 
 class Ledger:
     """The file of one round. Servers append a line for each execution, the last before they die."""

@@ -10,8 +10,6 @@ from mcpclient.client.connection.session import Session
 
 from .lanes import KINDS, LADDER, SERVER, Lane
 
-__all__ = ["MANAGED", "ManagedLane"]
-
 MANAGED = (
     ("stdio", "handshake"),
     ("http sse", "handshake"),

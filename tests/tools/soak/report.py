@@ -6,8 +6,6 @@ from .calls import OUTCOMES
 from .lanes import Lane
 from .run import Run
 
-__all__ = ["summary"]
-
 
 def summary(run: Run) -> str:
     """Return what happened, lane by lane, and its effect on the process."""

@@ -17,8 +17,6 @@ from tests.support.leaks import children, open_descriptors
 
 from .watch import Violations
 
-__all__ = ["Holdings", "Sample", "check_flat", "check_released", "objects_held"]
-
 # Seconds that a process, a thread or a socket may take to be gone after the close.
 _GRACE = 5.0
 

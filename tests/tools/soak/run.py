@@ -16,8 +16,6 @@ from .managed_lane import MANAGED, ManagedLane
 from .resources import Holdings, Sample, check_flat, check_released, objects_held
 from .watch import Violations
 
-__all__ = ["Run"]
-
 # Calls that leave an object behind are found by their number within one connection's life. What
 # a connection keeps whatever happens, such as idle connections and caches, is allowed for.
 _OBJECTS_PER_CALL = 0.3

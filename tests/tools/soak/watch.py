@@ -11,8 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["Violations"]
-
 # Of more than so many, the first tell what there is to know.
 _SHOWN = 20
 

@@ -17,8 +17,6 @@ from pathlib import Path
 from ..watch import Violations
 from .chaos import Chaos
 
-__all__ = ["main"]
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code."""

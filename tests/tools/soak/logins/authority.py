@@ -29,8 +29,6 @@ from tests.tools.soak.acts import Json, SoakServer
 from tests.tools.soak.logins.journal import Journal, Line, Tokens
 from tests.tools.soak.server import Site, respond
 
-__all__ = ["REASONS"]
-
 # A token of such a number is refused by the MCP server, which then wants another.
 _REFUSED_EVERY = 40
 

@@ -17,8 +17,6 @@ from ..lanes import free_port
 from ..watch import Violations
 from .journal import Journal, Line, Tokens
 
-__all__ = ["Chaos", "judged"]
-
 _HERE = Path(__file__).parent
 
 # How many refreshes there are, on the average, between two kills at a random moment.

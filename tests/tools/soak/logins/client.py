@@ -32,8 +32,6 @@ from mcpclient.net import files
 from mcpclient.net.login.storage import FileStore
 from tests.tools.soak.logins.journal import Journal
 
-__all__ = ["MOMENTS"]
-
 # When a process kills itself, and how often: around the saving of a token. Where tokens are
 # strictly used once, only what is saved outlives its process, and nothing else may be under way.
 MOMENTS = {"unsaved": 0.015, "unreplaced": 0.015, "saved": 0.015}

@@ -19,8 +19,6 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Journal", "Line", "Tokens"]
-
 
 class Line(NamedTuple):
     """One thing that happened."""
