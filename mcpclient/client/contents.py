@@ -74,10 +74,7 @@ class Contents(ToolCalls):
         return [Prompt(item) for item in await self._list("prompts/list", "prompts", options)]
 
     async def get_prompt(
-        self,
-        name: str,
-        arguments: Mapping[str, str] | None = None,
-        **options: Unpack[QueryOptions],
+        self, name: str, arguments: Mapping[str, str] | None = None, **options: Unpack[QueryOptions]
     ) -> GetPromptResult:
         """Return a prompt, filled in with the arguments. For the options see `request`."""
         params: dict[str, Any] = {"name": name}
@@ -151,10 +148,7 @@ class Contents(ToolCalls):
         return load_skill(skill, contents.data)
 
     async def read_skill_file(
-        self,
-        skill: Skill | LoadedSkill,
-        path: str,
-        **options: Unpack[QueryOptions],
+        self, skill: Skill | LoadedSkill, path: str, **options: Unpack[QueryOptions]
     ) -> ReadResourceResult:
         """Read and verify another file of a skill; ``path`` as the skill's text names it, or a URI.
 

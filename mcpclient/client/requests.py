@@ -262,11 +262,7 @@ class Requests:
         await self._home.run(self._connection.session.notify, method, params)
 
     async def _list(
-        self,
-        method: str,
-        key: str,
-        options: QueryOptions,
-        params: Mapping[str, Any] | None = None,
+        self, method: str, key: str, options: QueryOptions, params: Mapping[str, Any] | None = None
     ) -> list[dict[str, Any]]:
         """Return the items of all pages. ``max_timeout`` is the limit of them all."""
         given = options.get("timeout", DEFAULT), options.get("max_timeout", DEFAULT)

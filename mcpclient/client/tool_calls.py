@@ -140,9 +140,7 @@ class ToolCalls(Requests):
         return result  # type: ignore[return-value]  # the default of `ResultT`
 
     async def call_tools(
-        self,
-        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
-        **options: Unpack[CallOptions],
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[CallOptions]
     ) -> list[ToolOutcome]:
         """Call several tools at the same time, and return their outcomes in the same order.
 

@@ -185,9 +185,7 @@ class Calls(abc.ABC):
         return names.owner(name)
 
     async def call_tools(
-        self,
-        calls: Iterable[tuple[str, Mapping[str, Any] | None]],
-        **options: Unpack[CallOptions],
+        self, calls: Iterable[tuple[str, Mapping[str, Any] | None]], **options: Unpack[CallOptions]
     ) -> list[ToolOutcome]:
         """Call several tools, of any servers, at the same time; see `Client.call_tools`."""
         return await gather_outcomes(

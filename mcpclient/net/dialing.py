@@ -144,11 +144,7 @@ class Dialer:
         raise failures[0]
 
     async def _dial_through(
-        self,
-        tunnel_to: Callable[[], Tunnel],
-        proxy: Url,
-        url: Url,
-        protocol: Callable[[], P],
+        self, tunnel_to: Callable[[], Tunnel], proxy: Url, url: Url, protocol: Callable[[], P]
     ) -> P:
         tunnel = await self._reach(proxy, tunnel_to, url)
         try:

@@ -255,10 +255,7 @@ async def start_in_background(words: Sequence[str], environ: Mapping[str, str]) 
     that the terminal's signals do not reach it. Cancelling ends it.
     """
     process = subprocess.Popen(  # noqa: ASYNC220 - starting takes no time, reading does
-        list(words),
-        env={**os.environ, **environ},
-        stdout=subprocess.PIPE,
-        start_new_session=True,
+        list(words), env={**os.environ, **environ}, stdout=subprocess.PIPE, start_new_session=True
     )
     assert process.stdout is not None
     try:

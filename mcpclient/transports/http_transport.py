@@ -34,13 +34,7 @@ from ..net.http import HttpClient
 from ..protocol.outgoing import Outgoing
 from .base import Receiver, Transport, deliver_text
 from .event_stream import EventStream, ServerStream, is_event_stream
-from .http_messages import (
-    CallerHeaders,
-    Credentials,
-    Fields,
-    HeaderSource,
-    Refusal,
-)
+from .http_messages import CallerHeaders, Credentials, Fields, HeaderSource, Refusal
 
 if TYPE_CHECKING:
     from .streamable_http import StreamableHttpTransport

@@ -47,12 +47,7 @@ from ..net.stream import Stream
 from ..recording.transcript import HttpChannel
 from .base import deliver_text
 from .connected import ConnectedTransport
-from .http_messages import (
-    CallerHeaders,
-    Credentials,
-    Fields,
-    HeaderSource,
-)
+from .http_messages import CallerHeaders, Credentials, Fields, HeaderSource
 
 # Seconds that the server may take to close the TCP connection after both close frames, as RFC 6455
 # section 7.1.1 requires of it, and seconds that its own close frame may take.

@@ -369,11 +369,7 @@ class CallRecovery:
         return await self._connection.options.handlers.answer(method, params)
 
     async def _recover(
-        self,
-        error: McpError,
-        generation: int,
-        params: Mapping[str, Any] | None,
-        call: CallDeadline,
+        self, error: McpError, generation: int, params: Mapping[str, Any] | None, call: CallDeadline
     ) -> dict[str, Any]:
         """Remove the cause of an error and repeat the request, or raise the error."""
         if isinstance(error, CallTimeout):

@@ -56,7 +56,7 @@ def _shown(value: object) -> str:
 
 
 _PLAIN: Mapping[type, str] = {
-    **{str: "a string", bytes: "bytes", dict: "a mapping", list: "a list", tuple: "a tuple"},
+    **{str: "a string", bytes: "bytes", dict: "a mapping", list: "a list", tuple: "a tuple"}
 }
 
 

@@ -24,13 +24,7 @@ from ...errors import (
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
-from ...jsonrpc.messages import (
-    CancelReason,
-    Message,
-    RequestId,
-    peer_error,
-    result_of,
-)
+from ...jsonrpc.messages import CancelReason, Message, RequestId, peer_error, result_of
 from ...net.futures import BackgroundTasks, LoopEnd, cancel, consume_exception
 from ...protocol.negotiation import EraRules
 from ...protocol.outgoing import Cancel, Outgoing

@@ -246,10 +246,7 @@ class LaunchPlan(NamedTuple):
 
 
 def windows_launch_plan(
-    command: Sequence[str],
-    env: Mapping[str, str],
-    exists: Callable[[str], bool],
-    cwd: str = "",
+    command: Sequence[str], env: Mapping[str, str], exists: Callable[[str], bool], cwd: str = ""
 ) -> LaunchPlan:
     """Decide how Windows starts ``command`` with the environment ``env``.
 
