@@ -17,6 +17,7 @@ from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
+from ..protocol.wire_object import object_in
 from .translation import CAPABILITIES, INFO, VERSION, stateless_meta
 
 _logger = logger_for("mcpclient.bridge")
@@ -169,11 +170,11 @@ class HostService(Peer):
     async def _initialize(self, params: Params) -> Params:
         if self.version:
             raise PeerError(ErrorCode.INVALID_REQUEST, "initialize was sent before")
-        offered, declared = params.get("protocolVersion"), params.get("capabilities")
+        offered = params.get("protocolVersion")
         self.version = str(offered) if offered in HANDSHAKE_VERSIONS else LATEST_HANDSHAKE
-        capabilities = declared if isinstance(declared, dict) else {}
         try:
-            await self._open(capabilities, params.get("clientInfo"), params)
+            declared = object_in(params.get("capabilities"))
+            await self._open(declared, params.get("clientInfo"), params)
             return await self.initialized()
         except BaseException:
             self.version = ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Callable
 
 from ..bridging.bridge import OWN
@@ -92,7 +92,7 @@ class Changes:
         for kind in LISTS:
             if kind in kinds:
                 method = f"notifications/{kind}/list_changed"
-                self._tell(method, {}, partial(_wants, kind))
+                self._tell(method, {}, attrgetter(kind))
 
     def _tell(self, method: str, params: Params, fits: Callable[[ListenFilter], object]) -> None:
         """Send a notification to the host, or to its subscriptions that match."""
@@ -139,7 +139,3 @@ class Changes:
             pass  # the client has handled it, or it was asked for by `watch`
         elif host.version or type(event) is ListenEvent:
             host.in_turn(host.tell, method, params)
-
-
-def _wants(kind: str, wanted: ListenFilter) -> bool:
-    return bool(getattr(wanted, kind))

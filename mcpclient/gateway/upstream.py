@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from ..jsonrpc.messages import ErrorCode
 from ..manager.server import Server
 from ..protocol.listen import ListenFilter
 from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE
+from ..protocol.wire_object import value_at
 
 if TYPE_CHECKING:
     from .gateway import Gateway
@@ -67,9 +67,7 @@ class ManagedUpstream(Upstream):
 
     def offers(self, *path: str) -> bool:
         """Whether the server is connected, and declares a capability."""
-        found: Any = self.connection.capabilities if self.is_open else None
-        for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
+        found = value_at(self.connection.capabilities, path) if self.is_open else None
         return found is not None and found is not False
 
     # Requests
@@ -166,6 +164,5 @@ class ManagedUpstream(Upstream):
 
 
 def _token_of(params: Params) -> object:
-    meta = params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, Mapping) else None
+    token = value_at(params, ("_meta", "progressToken"))
     return token if isinstance(token, (str, int, float)) else None

@@ -16,7 +16,7 @@ from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode
 from ..net.futures import gather_outcomes
 from ..protocol.types import GetPromptResult, Prompt, ReadResourceResult, Resource, ResourceTemplate
-from ..protocol.wire_object import WireObject
+from ..protocol.wire_object import WireObject, string_at
 from ..suggestions import there_is_no
 from .server import Server
 from .tools import Catalog
@@ -77,8 +77,7 @@ class ManagedPrompt(_OfServer, Prompt):
     @property
     def raw_name(self) -> str:
         """The name by which the server knows it."""
-        value = self.raw.get("name")
-        return value if isinstance(value, str) else ""
+        return string_at(self.raw, "name") or ""
 
 
 def split_prompt_name(name: str, servers: Collection[str]) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from ..framing.invisible import without_invisible
 from ..framing.logs import logger_for
 from ..net.futures import cancel, in_slices
 from ..protocol.types import Tool
+from ..protocol.wire_object import string_at
 from ..transports.backoff import Retries
 from .events import PinMismatch, ToolsUpdated
 from .naming import ToolNames, is_offered
@@ -69,8 +70,7 @@ class ManagedTool(Tool):
     @property
     def raw_name(self) -> str:
         """The name by which the server knows it."""
-        value = self.raw.get("name")
-        return value if isinstance(value, str) else ""
+        return string_at(self.raw, "name") or ""
 
     @property
     def server(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from ...errors import McpError
 from ..json_schema import pointer_tokens
 from ..schema import Schema, Violation, compile_schema
-from ..wire_object import value_at
+from ..wire_object import object_in, value_at
 from . import Fault, fault
 from .lists import LISTS, name_faults
 from .published import revision as published
@@ -82,8 +82,8 @@ class Judge:
             return asked
         if "id" not in message:
             return None
-        params = _object(message.get("params"))
-        meta = _object(params.get("_meta"))
+        params = object_in(message.get("params"))
+        meta = object_in(params.get("_meta"))
         version, answers = (
             meta.get(_PREFIX + key) for key in ("protocolVersion", "clientCapabilities")
         )
@@ -148,7 +148,7 @@ class Judge:
             self._level = str(asked.params.get("level"))
             self._matching.clear()
         elif asked.method in ("initialize", "server/discover"):
-            self._opened(_object(result), asked)
+            self._opened(object_in(result), asked)
         return asked, list(self._result(asked, result))
 
     def _opened(self, result: Mapping[str, Any], asked: Asked) -> None:
@@ -178,8 +178,8 @@ class Judge:
             return  # of an extension, which the schemas do not describe
         yield from _violations(revision, definition, result, "result", "result")
         if definition == "InputRequiredResult":
-            for each in _object(result.get("inputRequests")).values():
-                yield from self._unsupported(_object(each), revision)
+            for each in object_in(result.get("inputRequests")).values():
+                yield from self._unsupported(object_in(each), revision)
         elif asked.method == "tools/call" and definition == "CallToolResult":
             yield from self._structured(asked, result, revision)
         elif asked.method in LISTS:
@@ -229,7 +229,7 @@ class Judge:
             yield fault("message", text, self.revision)
 
     def _undeclared(self, message: Mapping[str, Any]) -> Iterator[Fault]:
-        method, params = message["method"], _object(message.get("params"))
+        method, params = message["method"], object_in(message.get("params"))
         if "id" in message:
             yield from self._unsupported(message, self.revision)
             return
@@ -256,7 +256,7 @@ class Judge:
         needs = _NEEDS.get(method) if isinstance(method, str) else None
         if not needs or not self.is_whole:
             return
-        mode = _object(question.get("params")).get("mode")
+        mode = object_in(question.get("params")).get("mode")
         if mode == "url":
             needs = (*needs, "url")
         if value_at(self._answers, needs) is None:
@@ -353,10 +353,6 @@ def _remember(latest: dict[_K, _T], key: _K, value: _T) -> None:
     if len(latest) >= _MAX_PENDING:
         del latest[next(iter(latest))]
     latest[key] = value
-
-
-def _object(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
 
 
 def _compiled(schema: Mapping[str, Any]) -> Schema | None:
