@@ -16,11 +16,12 @@ from typing import Any, Callable
 from ..client.events.around import refusal
 from ..client.typed_results import LISTS, QUALIFIERS, UNIONS, fill, is_typed_dict, members_of
 from ..errors import UsageError
+from ..protocol.json_schema import TYPES
 from ..protocol.types import CallToolResult, Content, Tool
 from ..suggestions import there_is_no
 from .agent_tools import LocalTool, text_result
 from .schemas.rewriting import JsonSchema
-from .schemas.strict import TYPES, type_of
+from .schemas.strict import type_of
 
 _TIMES = {datetime.datetime: "date-time", datetime.date: "date", datetime.time: "time"}
 # Headings of sections in docstrings, in Google's style and in Sphinx's.
@@ -145,7 +146,7 @@ class _Schemas:
         return self._of_class(origin or kind, arguments)
 
     def _of_class(self, kind: Any, arguments: tuple[Any, ...]) -> JsonSchema:
-        if kind in TYPES:
+        if kind in TYPES and kind not in (dict, list):
             return {"type": TYPES[kind]}
         if kind in _TIMES:
             return {"type": "string", "format": _TIMES[kind]}

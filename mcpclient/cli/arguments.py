@@ -22,7 +22,7 @@ from ..errors import UsageError
 from ..framing.escaping import escape
 from ..net.clocks import steady_seconds
 from ..net.regular_files import open_regular
-from ..protocol.json_schema import alternatives
+from ..protocol.json_schema import TYPES, alternatives
 from ..protocol.schema_properties import (
     needed_of,
     properties_of,
@@ -49,20 +49,13 @@ def kinds_of(schema: Any, root: Any) -> frozenset[str]:
 def _kinds(schema: Mapping[str, Any]) -> Iterator[str]:
     yield from types_of(schema)
     if schema.get("type") is None:
-        yield from (_KINDS.get(type(value), "object") for value in named_values(schema))
+        yield from (TYPES.get(type(value), "object") for value in named_values(schema))
 
 
 def named_values(schema: Mapping[str, Any]) -> list[Any]:
     """Return the values that a schema lists, or its only one."""
     values = schema["enum"] if isinstance(schema.get("enum"), list) else []
     return values + ([schema["const"]] if "const" in schema else [])
-
-
-# The JSON types of values.
-_KINDS: dict[type, str] = {
-    **{type(None): "null", bool: "boolean", int: "integer", float: "number"},
-    **{str: "string", list: "array", dict: "object"},
-}
 
 
 def type_of(schema: Any, root: Any) -> str:
@@ -186,7 +179,7 @@ def typed_value(name: str, text: str, schema: Any, root: Any) -> Any:
         return text.lower() in _YES
     if "integer" in kinds and isinstance(value, float) and value.is_integer():
         return int(value)
-    found = _KINDS.get(type(value), "object")
+    found = TYPES.get(type(value), "object")
     is_fitting = not kinds or found in kinds or (found == "integer" and "number" in kinds)
     if is_fitting and not isinstance(value, str):
         return value

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Union
 from urllib.parse import parse_qs, urlsplit
 
@@ -27,7 +26,6 @@ from ..hints.words import Speech
 from ..net.clocks import seconds_since_epoch, working_seconds
 from ..net.login.authentication import OAuthAuthorizer
 from ..net.login.static import forget_variables
-from ..protocol.faults import Fault, lists
 from ..protocol.json_schema import pointer_tokens
 from ..protocol.negotiation import era_of
 from ..protocol.schema import violations_of
@@ -301,22 +299,6 @@ def form_problems(schema: Any, value: Any) -> list[dict[str, Any]]:
             path, text = [*path, missing[1]], "is required"
         problems.append({"path": path, "text": text})
     return problems
-
-
-# Seconds of checking after which other tasks run.
-_TURN = 0.01
-
-
-async def schema_faults(tools: Iterable[Any], revision: str) -> AsyncIterator[tuple[int, Fault]]:
-    """Yield the faults of schemas, each with its tool's index. Other tasks run in between."""
-    clock = asyncio.get_running_loop().time
-    began = clock()
-    for index, tool in enumerate(tools):
-        for each in lists.schema_faults(tool, revision, clock=working_seconds):
-            yield index, each
-        if clock() - began > _TURN:
-            await asyncio.sleep(0)
-            began = clock()
 
 
 _OPENING = ("initialize", "server/discover")

@@ -13,9 +13,10 @@ from ..client.client import Client
 from ..client.connection.states import State
 from ..client.requests import connection_of
 from ..errors import AuthError, McpError, UsageError
-from ..net.futures import BackgroundTasks
+from ..net.clocks import working_seconds
+from ..net.futures import BackgroundTasks, in_slices
 from ..protocol.faults import Fault
-from ..protocol.faults.lists import entry_faults
+from ..protocol.faults.lists import entry_faults, schema_faults
 from ..recording.transcript import write_line
 from ..suggestions import there_is_no
 from ..transports.replaying import Recording
@@ -30,7 +31,6 @@ from .described import (
     fetch_lists,
     login_of,
     recorded_lists,
-    schema_faults,
 )
 from .journal import Journal
 
@@ -288,7 +288,13 @@ class Watch:
         ``lists``: as they were recorded; by default those that `lists` returns.
         """
         lists, revision = lists or await self.lists(fresh=False), self.journal.revision
-        schemas = [each async for each in schema_faults(lists["tools"], revision)]
+        schemas: list[tuple[int, Fault]] = []
+
+        def check(numbered: tuple[int, Any]) -> None:
+            at, tool = numbered
+            schemas.extend((at, each) for each in schema_faults(tool, revision, working_seconds))
+
+        await in_slices(map(check, enumerate(lists["tools"])))
         self.journal.add_faults(
             "tools/list",
             [each._replace(text=f"result.tools[{at}].{each.text}") for at, each in schemas],

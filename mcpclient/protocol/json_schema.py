@@ -12,6 +12,12 @@ from urllib.parse import unquote
 
 _MAX_ALTERNATIVES = 500
 
+TYPES: Mapping[Any, str] = {
+    **{type(None): "null", bool: "boolean", int: "integer", float: "number"},
+    **{str: "string", list: "array", dict: "object"},
+}
+"""The names of JSON's types, by the types of their values in Python."""
+
 # Keywords whose values are data, in which nothing is a schema.
 DATA = frozenset({"const", "default", "enum", "examples"})
 

@@ -70,7 +70,8 @@ class JudgedTranscript:
         messages = message if isinstance(message, list) else [message]
         if message is None:
             noise = _noise(record)
-            return _NOTHING if not noise else Judged([], [], [self._fault(noise)])
+            revision = self.judge.revision
+            return Judged([], [], [fault("not-json-rpc", noise, revision)]) if noise else _NOTHING
         if not self.is_mcp.get(channel, True):
             return Judged(messages, [None] * len(messages), [])
         if sent:
@@ -81,9 +82,6 @@ class JudgedTranscript:
         found = [self.judge.received(each, tag) for each in messages]
         asked, faults = [each[0] for each in found], [one for each in found for one in each[1]]
         return Judged(messages, asked, faults)
-
-    def _fault(self, text: str) -> Fault:
-        return fault("not-json-rpc", text, self.judge.revision)
 
 
 def _method(message: Any) -> str:

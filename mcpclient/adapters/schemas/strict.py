@@ -12,12 +12,12 @@ anthropic 2.12.0, which moves bounds into descriptions.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from ...protocol.json_schema import target_of
+from ...protocol.json_schema import TYPES, target_of
 from ...protocol.schema.references import DRAFT_2020_12, subschemas
 from ...protocol.schema.values import join_pointer
 from ...protocol.schema_properties import types_of
@@ -43,13 +43,6 @@ _BOUNDS = frozenset(
 _MAX_PROPERTIES = 5_000
 _MAX_LEVELS = 10
 _MAX_ENUM_VALUES = 1_000
-TYPES: Mapping[object, str] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    type(None): "null",
-}
 _NULL = {"type": "null"}
 
 
