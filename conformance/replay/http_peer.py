@@ -22,7 +22,7 @@ from .player import Player
 
 __all__ = ["HttpPeer", "RequestReader"]
 
-_CHUNKED = "chunked"
+_CHUNKED, _FRAMED = "chunked", "transfer-encoding"
 _EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 _HEAD_LIMIT = 1 << 20
 
@@ -135,6 +135,9 @@ class Exchange:
     def encode(self, record: Record, names: Names) -> bytes:
         """Return a head, a body or an event, and the end where that has bytes."""
         body = _body(record, names)
+        if "raw" in record:  # no answer of HTTP, after which no other can be understood
+            self.is_last = True
+            return body
         head = self._head(record["http"], names) if "http" in record else b""
         if self._chunked:
             body = b"%x;n=1\r\n%s\r\n" % (len(body), body) if body else b""
@@ -145,10 +148,10 @@ class Exchange:
     def _head(self, http: Mapping[str, Any], names: Names) -> bytes:
         headers = [(name, names.played(value)) for name, value in http["headers"]]
         length = sum(len(_body(record, names)) for record in self._records)
-        if self._is_cut and length and http["status"] == 200:
+        if self._is_cut and length and http["status"] == 200 and not header(headers, _FRAMED):
             kept = [each for each in headers if each[0].lower() != "content-length"]
             headers = [*kept, ("Transfer-Encoding", _CHUNKED)] if kept != headers else headers
-        self._chunked = _CHUNKED in header(headers, "transfer-encoding")
+        self._chunked = _CHUNKED in header(headers, _FRAMED)
         lines = [
             f"{name}: {length if name.lower() == 'content-length' else value}"
             for name, value in headers
@@ -235,7 +238,7 @@ class RequestReader:
         return record
 
     async def _body(self, headers: list[list[str]]) -> bytes:
-        if _CHUNKED not in header(headers, "transfer-encoding"):
+        if _CHUNKED not in header(headers, _FRAMED):
             return await self.reader.readexactly(int(header(headers, "content-length") or 0))
         body = b""
         while size := int(await self.reader.readuntil(b"\r\n"), 16):

@@ -215,9 +215,11 @@ class Player:
         self._ids.clear()
 
     def _was_refused(self, channel: str) -> bool:
-        """Whether HTTP refused or redirected a request, so that it is sent again as it is."""
-        heads = (record.get("http", {}) for record in self.received_on(channel))
-        return any(head.get("status", 0) >= 300 for head in heads)
+        """Whether HTTP refused, redirected or dropped a request, so that it is sent again."""
+        records = self.received_on(channel)
+        heads = (record.get("http", {}) for record in records)
+        is_dropped = [record.get("end") for record in records] == ["cut off"]
+        return is_dropped or any(head.get("status", 0) >= 300 for head in heads)
 
     def told(self, member: str, **facts: Any) -> Record | None:
         """Record that the user has come to a point of the script; return its recorded note."""

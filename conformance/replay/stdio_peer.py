@@ -69,7 +69,8 @@ class StdioPeer:
         self._player.open("stdio", self)
         while line := await reader.readline():
             self._take(line)
-        self._player.took({"direction": "sent", "channel": "stdio", "end": "closed"})
+        if self._output is not None:  # otherwise it was the server that ended it
+            self._player.took({"direction": "sent", "channel": "stdio", "end": "closed"})
         self._leave()
 
     def _take(self, line: bytes) -> None:

@@ -170,6 +170,9 @@ class Exchange:
         self.head(status, headers, len(body))
         self._writer.write(body)
 
+    def write(self, data: bytes) -> None:
+        self._writer.write(data)
+
     def piece(self, data: bytes) -> None:
         self._writer.write(b"%x\r\n%s\r\n" % (len(data), data))
 
@@ -239,6 +242,8 @@ class HttpServer:
             await exchange.end(cut=True)
         elif reply.events is not None:
             await self._stream(exchange, message, reply, headers)
+        elif reply.body is not None and not reply.status:
+            exchange.write(reply.body)
         elif reply.body is not None:
             exchange.whole(reply.status, headers, reply.body)
         elif exchange.method == "POST" and "id" in message and "method" in message:

@@ -96,10 +96,15 @@ class _Peer:
         self.state = h11.Connection(role)
         self.reader = reader
         self.writer = writer
+        self.read = bytearray()
+        self.has_left = False
 
     async def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
         while (event := self.state.next_event()) is h11.NEED_DATA:
-            self.state.receive_data(await self.reader.read(READ_SIZE))
+            data = await self.reader.read(READ_SIZE)
+            self.read += data
+            self.has_left = not data
+            self.state.receive_data(data)
         return event
 
     async def send(self, event: h11.Event) -> None:
@@ -110,6 +115,10 @@ class _Peer:
 
 class _BrokenOffError(Exception):
     """The server has ended its connection in the middle of a response."""
+
+
+class _IllFormedError(Exception):
+    """The server has sent what h11 does not take for HTTP/1.1, or would not pass on as it is."""
 
 
 class _Connection:
@@ -156,6 +165,8 @@ class _Connection:
             return False
         channel = f"http-{next(self._tap.numbers)}"
         body = await _body_of(self._client)
+        if self._is_connected:
+            self._server.read.clear()
         url = urlsplit(request.target.decode("ascii"))
         if not self._is_connected:  # who takes the tap for a proxy says where to (RFC 9112, 3.2.2)
             await self._reach(url.hostname or "", url.port or 80)
@@ -189,7 +200,8 @@ class _Connection:
             if not response.done():
                 self._note(SENT, channel, {"end": "closed"})
                 return False
-            response.result()
+            if not response.result():
+                await leaving
         finally:
             response.cancel()
             leaving.cancel()
@@ -198,11 +210,24 @@ class _Connection:
         states |= {self._client.state.their_state, self._server.state.their_state}
         return states == {h11.DONE}
 
-    async def _pass_response(self, channel: str) -> None:
+    async def _pass_response(self, channel: str) -> bool:
+        """Pass a response on, as it came; return whether another may follow it."""
+        try:
+            await self._pass_well_formed(channel)
+        except _IllFormedError:
+            raw = self._tap.to_client(bytes(self._server.read))
+            self._note(RECEIVED, channel, {"raw": True, "end": "complete"}, body=raw)
+            self._client.writer.write(raw)
+            return False
+        return True
+
+    async def _pass_well_formed(self, channel: str) -> None:
         response = await self._from_server(channel)
         if not isinstance(response, h11.Response):
             self._note(RECEIVED, channel, {"end": "cut off"})
             raise _BrokenOffError
+        if response.http_version != b"1.1":
+            raise _IllFormedError
         response = h11.Response(
             status_code=response.status_code,
             reason=response.reason,
@@ -223,6 +248,8 @@ class _Connection:
             received = bytearray()
             while isinstance(event := await self._from_server(channel), h11.Data):
                 received += event.data
+            if self._server.state.trailing_data[0]:
+                raise _IllFormedError
             body = self._tap.to_client(bytes(received))
             self._note(RECEIVED, channel, {"http": head, "end": "complete"}, body=body)
             await self._client.send(response)
@@ -246,6 +273,8 @@ class _Connection:
         try:
             return await self._server.next_event()
         except (h11.RemoteProtocolError, ConnectionError) as error:
+            if self._server.read and not self._server.has_left:
+                raise _IllFormedError from error
             if event:
                 await self._pass_event(channel, bytes(event))
             self._note(RECEIVED, channel, {"end": "cut off"})

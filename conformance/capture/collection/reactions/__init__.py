@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.capture.collection.reactions import (
+    finer,
     logins,
     openings,
     options,
@@ -36,6 +37,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *logins.SESSIONS,
     *options.SESSIONS,
     *rare.SESSIONS,
+    *finer.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

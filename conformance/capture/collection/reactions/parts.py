@@ -40,7 +40,8 @@ class Reply:
     """The answer to one message.
 
     ``events``: messages, strings that are written as they are, `ANSWER`, `Told` and `Await`: an
-    event stream, or lines of stdio. ``cut``: the connection ends in the middle of that.
+    event stream, or lines of stdio. ``cut``: the connection ends in the middle of that. With the
+    ``status`` 0, ``body`` is all that is written.
     """
 
     status: int = 200
