@@ -35,9 +35,6 @@ STDIO = [sys.executable, "-S", "-E", str(TOP / "tests" / "servers" / "mcp_stdio.
 QUICK = StopLadder(close_input=0.3, terminate=0.3)
 
 
-# In a program, at any call of a function of the library
-
-
 class CtrlC:
     """Presses Ctrl-C at the calls of functions of the library with these numbers."""
 

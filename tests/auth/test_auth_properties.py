@@ -54,9 +54,6 @@ def test_challenges_are_read_as_they_were_written(expected: list[Challenge], joi
     assert parse_challenges([", ".join(fields)] if joined else fields) == expected
 
 
-# URLs
-
-
 @examples(60)
 @given(st.integers(0, 2**32 - 1) | st.sampled_from([127 << 24, 10 << 24, 0xA9FEA9FE, 0, 2**32 - 1]))
 def test_addresses_of_other_machines_inside_never_pass(number: int) -> None:

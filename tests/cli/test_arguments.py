@@ -96,9 +96,6 @@ def test_arguments_of_prompts_are_strings() -> None:
         parse_text_arguments(['{"a": 5}'])
 
 
-# Arguments and the schema of the tool
-
-
 def tool(*required: str, **properties: Any) -> Tool:
     schema = {"type": "object", "properties": properties, "required": list(required)}
     return Tool({"name": "t", "inputSchema": schema})

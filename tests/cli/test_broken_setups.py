@@ -275,9 +275,6 @@ def test_one_scheme_for_the_other(tmp_path: Path, capsys: Capture) -> None:
         check(Row([f"http://{place}/mcp"], 3, "was lost", f"write https://{place}/mcp"), capsys)
 
 
-# The way there
-
-
 @contextmanager
 def behaving(behave: Callable[[socket.socket], None]) -> Iterator[str]:
     """A port where each connection is treated like this. Yields host and port."""

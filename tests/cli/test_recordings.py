@@ -78,9 +78,6 @@ def test_any_command_can_be_traced(tmp_path: Path, capsys: Capture) -> None:
     assert "cannot write the trace" in capsys.readouterr().err
 
 
-# replay
-
-
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A file with one call."""
@@ -171,9 +168,6 @@ def test_every_outcome_has_words(tmp_path: Path, capsys: Capture) -> None:
         "y 0.000 s error -1: no \\x1b[31m",
         "z 0.000 s HTTP 503",
     ]
-
-
-# audit
 
 
 @pytest.fixture

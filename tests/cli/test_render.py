@@ -121,9 +121,6 @@ def test_json_that_is_too_deep_is_one_error() -> None:
         pretty_json(deep)
 
 
-# Names with their meanings
-
-
 def test_names_with_what_they_mean_are_filled_and_never_cut() -> None:
     """F-SHOW-3: at any width; wide characters count twice."""
     rows = [
@@ -257,9 +254,6 @@ def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
         save_media(result({"type": "text", "text": "x"}), str(tmp_path / "x"))
     with pytest.raises(UsageError, match="cannot write"):
         save_media(result({"type": "image", "data": "", "mimeType": "image/png"}), str(tmp_path))
-
-
-# Lists, at the width of a terminal
 
 
 def test_the_line_of_a_tool_runs(capsys: pytest.CaptureFixture[str]) -> None:

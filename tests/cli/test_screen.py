@@ -118,9 +118,6 @@ def test_each_system_says_in_its_way_that_the_reader_has_gone(
         assert write_to(stream, "answer") == (None if is_gone else error.strerror)
 
 
-# Answers and everything else
-
-
 def test_answers_and_everything_else_are_kept_apart() -> None:
     """Whatever may be a server's is escaped, log records too."""
     out, errors = io.StringIO(), io.StringIO()

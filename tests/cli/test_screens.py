@@ -356,9 +356,6 @@ def place(sockets: Path) -> None:
     log.append({**call, "decision": "refused", "reason": "the user said no"})
 
 
-# The fake terminal
-
-
 class Shared(io.StringIO):
     """Both streams of a terminal."""
 

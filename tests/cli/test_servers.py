@@ -295,9 +295,6 @@ def test_a_server_that_cannot_be_locked(capsys: Capture) -> None:
     assert "agreed" in run(capsys, "lock", "mine", code=2)[1]
 
 
-# Finding
-
-
 def test_all_that_fits_is_found_the_best_first(tmp_path: Path, capsys: Capture) -> None:
     """F-SHOW-21: tools, prompts and resources of all servers, as the manager ranks tools."""
     path = tmp_path / "servers.json"

@@ -24,9 +24,6 @@ async def echo(client: Client, text: str = "x") -> str:
     return (await client.call_tool("echo", {"text": text})).text
 
 
-# Calls
-
-
 async def test_in_the_stateless_era_every_request_carries_the_log_level() -> None:
     """F-API-6, F-LIFE-7: also over another connection, or the log would end without a word."""
     server = McpServer("stateless")
@@ -40,9 +37,6 @@ async def test_in_the_stateless_era_every_request_carries_the_log_level() -> Non
     for call_message in server.messages("tools/call"):
         meta = call_message["params"]["_meta"]
         assert meta["io.modelcontextprotocol/logLevel"] == "warning"
-
-
-# Tasks, loops and threads
 
 
 @pytest.mark.real_time

@@ -86,9 +86,6 @@ async def test_a_resource_stays_subscribed_while_somebody_listens() -> None:
     assert server.sent("resources/unsubscribe") == [{"uri": "a"}, {"uri": "b"}]
 
 
-# A listener at work: kept up over losses, and ended in every way
-
-
 async def test_an_end_before_the_acknowledgement_is_an_end() -> None:
     """F-API-14"""
     server = ScriptedServer({LISTEN: {"resultType": "complete"}})

@@ -153,9 +153,6 @@ def test_a_file_of_variables_whose_name_has_no_value_is_not_read() -> None:
     assert told == ["envFile: ${T} has no value, so the file is not read"]
 
 
-# A program that prints headers: bounded, timed, and never shown
-
-
 def helper(source: str, base: Path, **fixed: str) -> HeadersHelper:
     line = f"{shlex.quote(sys.executable)} -c {shlex.quote(source)}"
     return HeadersHelper(line, "s", "https://x.example/mcp", str(base), fixed)

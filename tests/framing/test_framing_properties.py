@@ -88,9 +88,6 @@ def test_http_answers(expected: list[Answer], places: list[int]) -> None:
             break
 
 
-# WebSocket
-
-
 @examples(50)
 @given(st.lists(st.binary(max_size=80), max_size=4), st.booleans(), st.integers(9, 15), cuts)
 def test_compressed_messages(

@@ -74,9 +74,6 @@ def fault_of(events: list[Event]) -> Fault:
     return fault
 
 
-# Messages.
-
-
 def test_the_unmasked_frames_of_the_rfc() -> None:
     """F-WIRE-6: section 5.7."""
     protocol = WebSocketProtocol()
@@ -118,15 +115,9 @@ def test_every_frame_has_a_fresh_mask() -> None:
     assert asked == [4, 4, 4, 4]
 
 
-# Compression.
-
-
 def deflate(payload: bytes) -> bytes:
     compressor = zlib.compressobj(wbits=-15)
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
-
-
-# Faults.
 
 
 @pytest.mark.parametrize(
@@ -168,9 +159,6 @@ def test_what_breaks_the_framing_is_a_protocol_error(stream: bytes, reason: str,
     assert reason in fault.reason
     assert protocol.ending == fault
     assert protocol.feed(frame(FINAL | TEXT, b"late")) == []
-
-
-# The two ways to end.
 
 
 def test_what_the_server_is_told_of_a_fault_fits_a_control_frame() -> None:

@@ -17,9 +17,6 @@ def inflate(inflater: MessageCodec, payload: bytes) -> bytes:
     return b"".join(pieces)
 
 
-# Negotiation.
-
-
 @each_row(
     ("answer", "expected"),
     [
@@ -55,9 +52,6 @@ def test_an_answer_is_read(answer: str, expected: DeflateParameters | None) -> N
             parse_extension_answer(answer)
     else:
         assert parse_extension_answer(answer) == expected
-
-
-# Receiving.
 
 
 def test_the_examples_of_the_rfc() -> None:

@@ -61,9 +61,6 @@ def test_what_is_too_deep_is_a_text(levels: int) -> None:
         value = value.pop() if isinstance(value, list) else value.popitem()[1]
 
 
-# Requests of the page
-
-
 async def result_of(calls: Calls, name: str) -> dict[str, Any]:
     """Wait until a call is over, and return its result."""
     await until(lambda: calls.result(name) is not None)
@@ -199,9 +196,6 @@ async def test_a_call_as_a_task_shows_its_states_and_is_cancelled_with_it() -> N
         server.status = "completed"
         again = calls.start(client, asked)
         assert (await result_of(calls, again))["result"]["content"] == DONE["content"]
-
-
-# Questions of servers
 
 
 async def asked(questions: Questions, asking: Awaitable[Any]) -> tuple[Any, asyncio.Future[Any]]:

@@ -79,9 +79,6 @@ def test_a_recorded_server(
     assert tuple(told[name] for name in names) == expected
 
 
-# How a server is reached, as it can be copied
-
-
 def shown(word: Word) -> str:
     return "".join(part if isinstance(part, str) else f"${part['variable']}" for part in word)
 

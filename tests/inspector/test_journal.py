@@ -92,9 +92,6 @@ def test_a_record_that_is_not_kept_is_in_no_block(number: int) -> None:
     assert journal.block(number) == []
 
 
-# Rows
-
-
 def row(record: dict[str, Any], journal: Journal | None = None, number: int = 0) -> Any:
     full = {"time": 1.0, "direction": "received", "channel": "stdio", **record}
     return (journal or Journal()).row(number, full, 9)

@@ -175,5 +175,33 @@ class Connection(RuleBasedStateMachine):
         assert len(self.correlator) == 0
 
 
+def test_answers_to_nothing_are_told_by_a_timeout() -> None:
+    """F-WIRE-2: they may be why a request has no answer; late ones are not."""
+    correlator = Correlator()
+    late = correlator.open("ping", Call(None, None), 0.0)
+    correlator.close(late)
+    call = Call(5.0, None)
+    correlator.open("tools/list", call, 0.0, idle=5.0)
+    for request_id in (late.id, str(late.id), None, "x", 99, 0, "y"):
+        assert not correlator.settle({"id": request_id, "result": {}})
+    correlator.expire(5.0)
+    (error,) = call.outcomes
+    assert isinstance(error, CallTimeout) and error.stray_ids == ("x", 99, 0)
+
+
+def test_what_happens_during_a_pause_gains_no_time() -> None:
+    """F-API-7: a call that is made, or reports progress, while a human is asked."""
+    correlator = Correlator()
+    early = correlator.open(
+        "x", Call(30, 100), 0.0, idle=30, total=100, on_progress=lambda params: None
+    )
+    correlator.pause(10.0)
+    late = correlator.open("x", Call(30, 100), 400.0, idle=30, total=100)
+    correlator.progress({"progressToken": early.id}, 405.0)
+    correlator.resume(410.0)
+    assert (late.idle_deadline, late.total_deadline) == (440, 510)
+    assert (early.idle_deadline, early.total_deadline) == (440, 500)
+
+
 TestConnection = Connection.TestCase
 TestConnection.settings = examples(30, stateful_step_count=25)

@@ -242,9 +242,6 @@ async def test_a_message_serves_once(contexts: list[Context]) -> None:
     assert len(contexts) == 2
 
 
-# Proxies
-
-
 class KerberosProxy(Proxy):
     """A proxy that wants so many messages, on one connection."""
 

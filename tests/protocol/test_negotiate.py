@@ -501,9 +501,6 @@ def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
         assert caught.value is second
 
 
-# Pinned and remembered
-
-
 def test_pinned_to_an_unknown_version() -> None:
     """F-LIFE-3: refused before anything is sent, with the versions that would do."""
     with pytest.raises(UsageError, match="2025-11-25, 2026-07-28"):
@@ -536,9 +533,6 @@ def test_a_memory_is_not_doubted_without_reason(failure: McpError) -> None:
     with pytest.raises(type(failure)) as caught:
         converse(plan(remembered=Era.HANDSHAKE), [(INITIALIZE, failure)])
     assert caught.value is failure
-
-
-# What silence and an odd agreement are worth
 
 
 def test_over_http_an_answer_to_the_probe_counts_at_once() -> None:

@@ -60,9 +60,6 @@ def test_json_is_read_as_yaml(value: Any) -> None:
         assert reader.position == len(text)
 
 
-# Headers
-
-
 schema_names = st.sampled_from(["properties", "a", "items", "x-mcp-header", "type", "enum"])
 tool_schemas = st.recursive(
     st.sampled_from(["A", "b", "string", "integer", "boolean", " ", 5, None]),

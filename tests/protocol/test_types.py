@@ -12,9 +12,6 @@ def text_result(*texts: str, **more: Any) -> CallToolResult:
     return CallToolResult({"content": [{"type": "text", "text": text} for text in texts], **more})
 
 
-# Results of tools
-
-
 @each_row(
     ("result", "data"),
     [
@@ -63,9 +60,6 @@ def test_base64(data: Any, decoded: bytes) -> None:
     """F-API-4: line breaks, both alphabets and missing padding are read; bad data is empty."""
     assert ImageContent({"type": "image", "data": data}).data == decoded
     assert ResourceContents({"blob": data}).data == decoded
-
-
-# Tools, prompts, and the rest
 
 
 @each_row(

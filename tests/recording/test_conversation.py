@@ -62,9 +62,6 @@ def _in_short(step: Any) -> Any:
     return step.error["text"]
 
 
-# One channel for all
-
-
 def test_what_comes_between_calls_comes_after_the_one_before() -> None:
     """F-SHOW-8"""
     found = read(got(note("early")), sent(ask(1)), got(result(1)), got(note("late")), sent(ask(2)))
@@ -134,9 +131,6 @@ def test_a_connection_that_never_opened() -> None:
     """F-SHOW-8"""
     assert read(facts("note", error=LOST, end="never opened")).never_opened == LOST
     assert read(sent(ask(1)), facts("note", error=LOST, end="lost")).never_opened is None
-
-
-# HTTP
 
 
 def post(number: int, message: Any, *headers: list[str]) -> dict[str, Any]:

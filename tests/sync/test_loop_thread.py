@@ -171,9 +171,6 @@ def test_where_event_loops_are_forbidden_it_says_so(monkeypatch: pytest.MonkeyPa
         LoopThread()
 
 
-# Programs of their own
-
-
 PROGRAM = """
 import sys
 from mcpclient import sync

@@ -185,9 +185,6 @@ async def test_an_application_waits_for_a_client_that_does_not_read() -> None:
     await client.close()
 
 
-# Lifespan
-
-
 async def test_a_lifespan_starts_and_ends_with_its_state() -> None:
     told: list[str] = []
 

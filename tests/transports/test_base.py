@@ -38,3 +38,22 @@ def test_a_batch_of_very_many_messages_is_rejected() -> None:
     assert len(deliver_text(json.dumps([{"id": 1}] * 10_000), inbox)) == 10_000
     assert deliver_text(json.dumps([{"id": 1}] * 10_001), inbox, 5) == []
     assert (len(inbox.messages), [request_id for _, request_id in inbox.rejected]) == (10_000, [5])
+
+
+def test_an_error_without_an_id_fails_the_request_that_its_text_answers() -> None:
+    """F-WIRE-7: it was lost where another call was under way at the same time."""
+    text = '{"jsonrpc": "2.0", "id": null, "error": {"code": -32600, "message": "too long"}}'
+    inbox = Inbox()
+    assert deliver_text(text, inbox, 6) == []
+    ((request_id, error),) = inbox.failures
+    assert (request_id, getattr(error, "code", None)) == (6, -32600)
+
+
+def test_json_that_is_not_a_message_is_rejected_with_its_beginning() -> None:
+    """F-SHOW-14: so that it can be shown; it answers the request that its text was to answer."""
+    inbox = Inbox()
+    for text in ('{"hello": "world"}', json.dumps({"a": "x" * 500}).encode()):
+        assert deliver_text(text, inbox, 5) == []
+    assert [request_id for _, request_id in inbox.rejected] == [5, 5]
+    shown, cut = (str(error) for error, _ in inbox.rejected)
+    assert shown.endswith('{"hello": "world"}') and cut.endswith('{"a": "' + "x" * 193)

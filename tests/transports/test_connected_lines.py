@@ -126,9 +126,6 @@ def test_batches_and_a_last_line_without_its_end() -> None:
     assert len(receiver.rejected) == 1
 
 
-# Writing
-
-
 async def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
     """F-BRIDGE-1: its text is written as it is, unless other messages come before it."""
     transport = await lines(RecordingReceiver())
@@ -147,9 +144,6 @@ async def test_a_large_message_that_is_passed_on_is_not_copied() -> None:
     first, second = transport.wire.writes
     assert json.loads(bytes(first))["id"] == 1
     assert second == whole
-
-
-# Everything below a session, fed with anything
 
 
 class Waiter:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpclient.transports.backoff import MAX_TRIES
 from mcpclient.transports.event_stream import EventStream
 from tests.framing.chunkings import cuts, split
 from tests.support.properties import examples
@@ -32,7 +34,54 @@ def stream(request_id: int | None = 7, limit: int = 1000) -> tuple[EventStream, 
     return EventStream(receiver, limit, request_id), receiver
 
 
-# Resumption
+def test_the_servers_own_channel_has_no_answer() -> None:
+    """F-HTTP-4: the GET stream goes on, whatever comes over it."""
+    events, receiver = stream(None)
+    sent: list[Any] = [NOTE, ANSWER, {"id": None, "result": {}}, "no json", "x" * 2000]
+    for message in sent:
+        events.feed(event(message))
+    assert not events.answered
+    assert len(receiver.messages) == 3
+    assert [request_id for _, request_id in receiver.rejected] == [None, None]
+
+
+def test_what_the_server_asks_is_remembered_in_bounded_memory() -> None:
+    """F-HTTP-6: by id, of at most 1,024 characters each."""
+    events, _ = stream(limit=10_000)
+    for request_id in ("x" * 1024, "x" * 1025, None, [1], *range(1000)):
+        events.feed(event({**NOTE, "id": request_id}))
+    assert events.questions == {"x" * 1024, *range(999)}
+
+
+def test_an_id_that_no_header_could_carry_is_no_position() -> None:
+    """F-HTTP-5, F-WIRE-3: its event counts, and a server may send the same id again."""
+    events, receiver = stream(limit=100_000)
+    for request_id in ("1", "x" * 8193, "y" * 8192, "x" * 8193):
+        events.feed(event(NOTE, id=request_id))
+    assert events.last_event_id == "y" * 8192
+    assert len(receiver.messages) == 4
+
+
+def test_an_event_that_is_cut_off_is_dropped() -> None:
+    """F-HTTP-5: the next connection begins anew, from the last event that was complete."""
+    events, receiver = stream()
+    events.feed(event(NOTE, id="1") + b'id: 2\ndata: {"jsonrpc"')
+    assert events.last_event_id == "1"
+    events.reconnected()
+    events.feed(event(ANSWER, id="2"))
+    assert receiver.messages == [NOTE, ANSWER]
+
+
+@pytest.mark.parametrize("progress", [event(NOTE), b"id: 5\n\n"])
+def test_only_progress_resets_the_count_of_tries(progress: bytes) -> None:
+    """F-HTTP-4: a message, or a new position."""
+    events, _ = stream()
+    assert None not in [events.next_delay() for _ in range(MAX_TRIES)]
+    events.reconnected()
+    events.feed(b": only a comment\n\n")
+    assert events.next_delay() is None
+    events.feed(progress)
+    assert (events.next_delay() or 9) <= 1.25
 
 
 def test_an_id_that_comes_again_before_a_resumption_is_no_repetition() -> None:
@@ -67,14 +116,16 @@ def test_an_empty_id_takes_the_position_away() -> None:
 
 
 def test_the_servers_wish() -> None:
-    """F-HTTP-4: ``retry:`` is honoured to the millisecond, on later connections too."""
+    """F-HTTP-4: ``retry:`` holds to the millisecond, also on later connections, except for 0."""
     events, _ = stream()
+    events.feed(b"retry: 0\n\n")
+    assert events.next_delay() == 0.05
     events.feed(b"retry: 500\n\n")
     assert events.next_delay() == 0.5
     events.reconnected()
     assert events.next_delay() == 0.5
     events.feed(b"retry: 250\n\n")
-    assert [events.next_delay() for _ in range(3)] == [0.25] * 3
+    assert [events.next_delay() for _ in range(2)] == [0.25] * 2
     assert events.next_delay() is None
 
 

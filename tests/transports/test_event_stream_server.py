@@ -114,6 +114,44 @@ def test_five_tries_without_progress_and_no_more() -> None:
     error, _, _ = follow(server)
     assert isinstance(error, ConnectionLost)
     assert [time for time, _ in server.asked] == [0, 1, 3, 7, 15, 31]
+    unanswered = Server(UNANSWERED)
+    assert follow(unanswered)[0] is REFUSED
+    assert len(unanswered.asked) == 6
+
+
+def test_silence_counts_as_death_only_when_asked_for() -> None:
+    """F-HTTP-13: when a whole period has passed without a byte."""
+    slow: Script = (200, EVENTS, [event(NOTE), 50.0, b": alive\n", 50.0, event(NOTE), 100.0])
+    for liveness, last in ((None, 201), (60, 181)):
+        server = Server(slow, (404, {}, []))
+        follow(server, liveness=liveness)
+        assert [time for time, _ in server.asked] == [0, last]
+
+
+async def test_whether_a_connection_is_open_is_known() -> None:
+    """F-HTTP-5: between two of them nothing can come."""
+    server = Server((200, EVENTS, [11.0]), (200, EVENTS, [event(ANSWER)]))
+    stream = ServerStream(EventStream(Inbox(), 1000, 1), URL, server.open_stream, None)
+    following = asyncio.ensure_future(stream.resume())
+    seen = []
+    for _ in range(4):
+        seen.append(stream.is_open)
+        await asyncio.sleep(5.5)
+    assert seen == [False, True, True, False]
+    assert await following is None
+
+
+@pytest.mark.parametrize("kind", ["text/event-stream", "Text/Event-Stream; charset=utf-8"])
+@pytest.mark.parametrize("status", [200, 202, 405])
+async def test_whether_it_is_offered_is_known_with_the_head(status: int, kind: str) -> None:
+    """F-LIFE-4"""
+    accepted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    server = Server((status, {"content-type": kind}, [10.0]))
+    stream = ServerStream(EventStream(Inbox(), 1000), URL, server.open_stream, None)
+    following = asyncio.ensure_future(stream.follow(accepted))
+    assert await accepted is (status == 200)
+    following.cancel()
+    await asyncio.wait({following})
 
 
 def test_the_answer_ends_it() -> None:

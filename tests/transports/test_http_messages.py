@@ -26,9 +26,6 @@ def call_with(headers: Mapping[str, str]) -> Outgoing:
     return outgoing
 
 
-# The caller's headers
-
-
 def test_headers_of_the_protocol_are_not_the_callers() -> None:
     """F-HTTP-1: the caller's are left out, in upper and lower case."""
     given = dict.fromkeys(("Host", "CONTENT-LENGTH", "Accept", "Mcp-Session-Id"), "mine")
@@ -63,9 +60,6 @@ def test_credentials_go_before_headers_of_the_caller(source: HeaderSource) -> No
     assert asyncio.run(headers.provided_for(None)) == [("Authorization", "Bearer token")]
     call = call_with({"AUTHORIZATION": "Bearer call"})
     assert asyncio.run(headers.provided_for(call)) == [("AUTHORIZATION", "Bearer call")]
-
-
-# Errors
 
 
 def error_of(

@@ -14,9 +14,6 @@ from tests.transports.test_streamable_http import failing, opened, result
 pytestmark = pytest.mark.virtual_time
 
 
-# Event streams
-
-
 def test_an_event_over_the_limit_fails_its_call_at_once() -> None:
     """F-HTTP-3: an answer that was dropped for its size has come all the same."""
 
@@ -46,9 +43,6 @@ async def test_nothing_is_read_while_it_is_held() -> None:
         assert inbox.notifications() == ["vendor/first"] and len(inbox.messages) == 1
         transport.hold(is_held=False)
         assert await inbox.text_of(1) == "fine"
-
-
-# Notifications
 
 
 async def test_an_event_stream_may_answer_a_notification() -> None:

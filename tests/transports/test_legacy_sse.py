@@ -72,9 +72,6 @@ async def stall(request: Request, answer: Answer) -> None:
     await answer.stall()
 
 
-# Opening
-
-
 @pytest.mark.parametrize(
     "endpoint",
     ["https://127.0.0.1/messages", "http://evil.example/messages", "//evil.example/m", "ftp://x/y"],
@@ -124,9 +121,6 @@ async def test_closing_ends_an_opening() -> None:
         assert asyncio.get_running_loop().time() == 5
 
 
-# The stream
-
-
 @pytest.mark.parametrize(("ending", "words"), [(Answer.end, "ended the event stream"),
                                                (Answer.cut, ""), (Answer.reset, "")])  # fmt: skip
 async def test_the_end_of_the_stream_is_the_end_of_the_connection(
@@ -160,9 +154,6 @@ async def test_odd_events_cost_only_themselves() -> None:
         assert request_id == 9
         assert isinstance(large, MessageTooLarge)
         assert not inbox.lost
-
-
-# Messages
 
 
 async def test_headers_are_sent_with_everything() -> None:
@@ -207,9 +198,6 @@ async def test_a_message_that_is_not_taken_fails_its_call_only(
             await inbox.answer_to(1)
         assert len(getattr(caught.value, "body", b"x" * 65536)) == 65536
         assert await said(transport, inbox, call(2, "echo", text="x")) == "x"
-
-
-# Answers to the server
 
 
 async def test_receipts_that_stay_open_are_bounded() -> None:

@@ -232,18 +232,12 @@ async def test_a_subscription_bears_the_id_of_the_day(taped: Taped) -> None:
     assert inbox.messages[0]["params"] == {"_meta": {SUBSCRIPTION_ID: 9}}
 
 
-# Failures
-
-
 def test_a_server_that_could_not_be_reached(taped: Taped) -> None:
     """F-SHOW-8"""
     error = {"type": "ConnectFailed", "target": "t", "reason": "refused"}
     taped.write({"direction": "note", "end": "never opened", "error": error})
     with pytest.raises(ConnectFailed, match="cannot connect to t: refused"):
         taped.replay(greet)
-
-
-# The file
 
 
 def test_a_file_that_is_no_recording(tmp_path: Path) -> None:

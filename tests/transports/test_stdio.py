@@ -46,9 +46,6 @@ def hexed(data: bytes) -> str:
     return data.hex()
 
 
-# What a server is given
-
-
 SHOWING = (
     "import json, os, signal, sys\n"
     "signal.signal(signal.SIGINT, lambda *_: (os.write(2, b'interrupted\\n'), os._exit(0)))\n"
@@ -110,9 +107,6 @@ async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
     assert "PATH" in environment and "API_TOKEN" not in environment
 
 
-# What comes out of a server besides messages
-
-
 async def test_much_noise_is_reported_three_times_under_the_configured_name(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -136,9 +130,6 @@ async def test_a_flood_without_a_line_end_ends_the_server() -> None:
         assert isinstance(inbox.lost[0], MessageTooLarge)
         with pytest.raises(MessageTooLarge):
             await post(transport, call(3, "echo", text="x"))
-
-
-# The server's end
 
 
 async def test_a_server_that_dies_says_why() -> None:
@@ -196,9 +187,6 @@ async def test_what_a_server_wrote_is_told_without_the_values_of_its_variables()
     await transport.close()
 
 
-# Servers that do not read
-
-
 async def test_a_server_that_does_not_read_stalls_only_its_own_calls() -> None:
     """F-STD-5: what was not sent is taken back, and closing is bounded."""
     async with opened() as (transport, _):
@@ -228,9 +216,6 @@ async def test_what_waited_is_written_when_the_server_reads_again(tmp_path: Path
         await asyncio.get_running_loop().run_in_executor(None, gate.touch)
         for number in range(2, 12):
             assert await inbox.text_of(number) == f"{number} " * 20_000
-
-
-# Closing
 
 
 async def test_closing_writes_what_is_queued(tmp_path: Path) -> None:

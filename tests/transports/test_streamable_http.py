@@ -80,9 +80,6 @@ def failing(handler: Handler, **options: Any) -> McpError:
     return run(main())
 
 
-# Resuming
-
-
 def broken_stream(*events: tuple[str, str], retry: int | None = None) -> Handler:
     """Begin a stream with an event id, send these events, and drop the connection."""
 
@@ -143,9 +140,6 @@ async def test_resuming_is_given_up_and_the_call_fails(
         assert not transport.posts
 
 
-# Sessions
-
-
 async def test_a_session_id_that_no_header_can_carry_is_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -160,9 +154,6 @@ async def test_a_session_id_that_no_header_can_carry_is_ignored(
         await answered(transport, inbox, call(2, "echo", text="x"))
         assert "mcp-session-id" not in server.requests[-1].headers
         assert "ignored a session id" in caplog.text
-
-
-# The server's own channel
 
 
 @pytest.mark.parametrize("failure", [LookupError, asyncio.CancelledError])

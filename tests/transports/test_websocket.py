@@ -79,9 +79,6 @@ async def test_a_message_that_is_too_large_for_the_server() -> None:
             await session(f"ws://127.0.0.1:{port}", text="x" * 20_000)
 
 
-# A server that a test tells what to do
-
-
 async def open_to(url: str, receiver: Inbox, **options: Any) -> WebSocketTransport:
     transport = WebSocketTransport(parse_url(url), **options)
     assert transport.description == url

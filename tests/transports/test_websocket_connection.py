@@ -66,9 +66,6 @@ def ending(server: Script, **pings: Any) -> McpError:
     return virtual_time.run(main())
 
 
-# Closing
-
-
 @pytest.mark.parametrize("answers", [False, True])
 async def test_closing_is_bounded(answers: bool) -> None:
     """F-LIFE-6: a server that does not answer, or answers and does not close."""
@@ -93,9 +90,6 @@ def test_the_end_without_a_close_frame() -> None:
     error = ending(server)
     assert isinstance(error, ConnectionLost)
     assert "was lost: closed by the server without a WebSocket close frame" in str(error)
-
-
-# Signs of life
 
 
 async def test_a_connection_without_signs_of_life_is_given_up() -> None:

@@ -147,9 +147,6 @@ def test_no_combination_loses_a_value(inner: Json) -> None:
                     assert not made.validate(arguments), (schema, arguments)
 
 
-# Normal form
-
-
 @each_row(
     ("written", "made"),
     [
@@ -256,9 +253,6 @@ def test_a_schema_that_is_nested_too_deeply() -> None:
     assert normal_schema(Tool({"name": "t"})) == ({"type": "object", "properties": {}}, [])
 
 
-# References
-
-
 def test_targets() -> None:
     """F-TOOL-1, F-TOOL-6"""
     root = {"a": [{"b": 1}]}
@@ -301,9 +295,6 @@ def test_definitions_that_double_at_each_step_take_no_time(keyword: str) -> None
     assert without_nulls({"x": None}, inner, inner) == expected
     root = plain_root(normal({"$defs": definitions, **last}), REFUSED)
     assert set(root.schema["properties"]) == ({"a", "b"} if keyword == "properties" else {"s"})
-
-
-# Plain roots
 
 
 def plain(schema: Json, refused: Iterable[str] = REFUSED) -> Json:
@@ -358,9 +349,6 @@ def test_a_closed_branch_forbids_what_others_have() -> None:
     )
     assert made["properties"] == {"a": {"allOf": [{"minimum": 1}, {"type": "integer"}]}, "b": {}}
     assert made["required"] == ["a"]
-
-
-# Google's subset
 
 
 @each_row(

@@ -145,9 +145,6 @@ async def test_without_a_server() -> None:
         assert await world.shell.run() == 0
 
 
-# Scripts, and a user who types
-
-
 async def test_a_script_stops_at_its_first_failure() -> None:
     """F-SHOW-5: with the exit code and the number of the line."""
     lines = Typed(["# smoke", "echo message=hi", "expect text == ho", "echo message=never"])

@@ -80,9 +80,6 @@ async def test_a_request_that_the_server_takes_back_is_not_answered() -> None:
         first.cancel()
 
 
-# In one session
-
-
 async def test_so_many_requests_of_the_server_are_answered_at_a_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

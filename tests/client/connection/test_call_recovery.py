@@ -47,9 +47,6 @@ async def echo(client: Client, **options: Any) -> str:
     return text
 
 
-# Busy servers
-
-
 @pytest.mark.parametrize(
     ("statuses", "is_repeated"),
     [
@@ -128,9 +125,6 @@ async def test_a_busy_server_is_not_waited_for_longer_than_anybody_waits(
             await echo(client, **limits)
         assert caught.value.headers["retry-after"] == "99999999"
         assert now() == 0
-
-
-# Headers that no longer fit
 
 
 async def mismatch(request: Request, answer: Answer) -> None:

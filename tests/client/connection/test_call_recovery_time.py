@@ -66,9 +66,6 @@ def test_a_task_the_server_made_of_a_call_shares_its_limit(late: bool) -> None:
     assert server.sent("tasks/cancel")[0]["taskId"] == "t"
 
 
-# By itself
-
-
 async def test_a_cancellation_stays_one() -> None:
     """F-API-8: also where the limit is reached in the same moment, as far as Python can tell."""
     async with ScriptedServer().client() as client:

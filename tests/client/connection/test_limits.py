@@ -14,9 +14,6 @@ from mcpclient.errors import UsageError
 pytestmark = pytest.mark.virtual_time
 
 
-# The limits of calls
-
-
 def timeouts(
     idle: Seconds = DEFAULT,
     total: Seconds = DEFAULT,

@@ -104,9 +104,6 @@ def test_options_do_not_show_their_secrets() -> None:
     assert "s3cret" not in repr(options)
 
 
-# What is remembered of servers, and when it is left out of account
-
-
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-LIFE-3: the server that was met last is known; the one longest ago is forgotten."""
     monkeypatch.setattr(options, "_MAX_SERVERS", 2)

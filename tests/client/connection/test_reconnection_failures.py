@@ -74,9 +74,6 @@ def test_which_calls_need_a_login() -> None:
     assert not lacks_login(HttpError(403, {}, b"")) and not lacks_login(LOST)
 
 
-# Pauses between attempts
-
-
 def test_pauses() -> None:
     """F-MANY-5, seed 001 (500, 1000, 2000, 4000 ms): then doubled, up to 30 s, and it stays so."""
     delays = [Reconnect().delay(attempt, 0.5) for attempt in range(9)]

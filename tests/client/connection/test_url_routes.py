@@ -47,9 +47,6 @@ def test_http() -> None:
     assert legacy.key != pinned.key
 
 
-# Options
-
-
 VERSION = "2025-11-25"
 GIVEN: dict[str, Any] = {"headers": {"X-Own": "1"}, "auth": "token"}
 
@@ -101,9 +98,6 @@ async def test_headers_pings_and_the_proxy_of_a_websocket() -> None:
             await client.connect()
         assert now() == 7 + 8
     assert "\r\nX-Own: 1\r\nAuthorization: Bearer token\r\n" in requests[0]
-
-
-# Authorization
 
 
 @pytest.mark.parametrize("value", ["Bearer Bearer x", "Bearer ", "bearer"])

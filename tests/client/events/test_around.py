@@ -62,9 +62,6 @@ def test_a_hook_returns_a_result(returned: Any, named: str) -> None:
             outcome([hook], CALL)
 
 
-# Approval
-
-
 @pytest.mark.parametrize(
     ("trusted", "annotations", "asks"),
     [

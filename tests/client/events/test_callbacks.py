@@ -137,9 +137,6 @@ async def test_a_callback_works_on_after_a_cancelled_call() -> None:
     assert heard == [2]
 
 
-# Calling a handler of the caller's
-
-
 async def double(value: int) -> int:
     await asyncio.sleep(0)
     return value * 2

@@ -30,9 +30,6 @@ def test_a_log_message_may_be_too_deep_to_be_written(caplog: pytest.LogCaptureFi
     assert len(heard) == 1
 
 
-# Hooks, with a trace context that passes through unchanged
-
-
 def call(params: Mapping[str, Any]) -> Mapping[str, Any]:
     if params["name"] == "missing":
         raise mcpclient.PeerError(-32602, "no such tool")

@@ -64,9 +64,6 @@ def test_the_spellings_of_a_word(word: str, expected: set[str]) -> None:
     assert expected <= found
 
 
-# Packages
-
-
 def no_links(program: str) -> Sequence[str]:
     return ()
 

@@ -96,9 +96,6 @@ async def test_closing_with_a_login_that_is_over_asks_nobody(
     assert protected.counts["refresh_token"] == 0
 
 
-# The runner alone
-
-
 @asynccontextmanager
 async def runner(provider: Any = None) -> AsyncIterator[FlowRunner]:
     made = FlowRunner("https://mcp.example/mcp", provider or MemoryStore(), GuardedFetcher())

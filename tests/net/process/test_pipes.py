@@ -99,9 +99,6 @@ def test_a_read_that_fails_is_the_end() -> None:
     assert ends.ended == 1
 
 
-# Writers.
-
-
 def writer_of(make: type[PipeWriter], pipe: Pipe, ends: Ends) -> PipeWriter:
     loop = asyncio.get_running_loop()
     return make(loop, pipe.writing, ends.changes.append, ends.breaks)

@@ -149,9 +149,6 @@ def test_one_that_cannot_be_started(tmp_path: Path) -> None:
         printed(HeadersFrom([str(tmp_path / "gone")]))
 
 
-# Over a connection
-
-
 class Guarded:
     """Routes that only one token opens. ``seen``: the headers of every request."""
 
