@@ -181,7 +181,7 @@ async def hosted(
 @asynccontextmanager
 async def bridged(
     server: McpServer | ServerSide,
-    judge: Callable[[], str] = str,
+    judge: Callable[[], None] = lambda: None,
     offers: Callable[[object], bool] = lambda name: True,
     limits: RequestOptions = NO_LIMITS,
     **options: Any,

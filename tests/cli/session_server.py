@@ -16,18 +16,14 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from tests.cli.eliciting_server import FORM
 from tests.support.mcp_server import Json, OpenedServer, Send, send_text, serve_stdio
 
-TOOLS = (
-    *("add", "never", "once_called", "once_cancelled", "both"),
-    *("once_subscribed", "form", "say", "change", "die", "fail"),
-)
-EVENTS = {"notifications/cancelled": "once_cancelled", "resources/subscribe": "once_subscribed"}
+TOOLS = ("add", "never", "once_called", "once_cancelled", "both", "form", "die", "fail")
+EVENTS = {"notifications/cancelled": "once_cancelled"}
 
 
 class SessionServer(OpenedServer):
     """Its tools: ``add`` sums up. ``never`` is not answered; ``once_called`` is, when ``never`` was
-    called, ``once_cancelled``, when that was cancelled, and ``once_subscribed``, when a resource
-    was subscribed to. ``both`` is answered when two callers have called it. ``form`` asks the user.
-    ``say`` writes to stderr. ``change`` tells a change. ``die`` ends the process.
+    called, and ``once_cancelled``, when that was cancelled. ``both`` is answered when two callers
+    have called it. ``form`` asks the user. ``die`` ends the process.
     """
 
     def __init__(self) -> None:
@@ -75,12 +71,6 @@ class SessionServer(OpenedServer):
                     send_text(call, answer, str(call["params"]["arguments"]["amount"]))
         elif name == "form":
             self.ask_for(message, send, "elicitation/create", params=FORM)
-        elif name == "say":
-            print("a line on stderr", file=sys.stderr, flush=True)
-            send_text(message, send, "said")
-        elif name == "change":
-            send({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
-            send_text(message, send, "changed")
         else:
             super().call_tool(message, name, arguments, send)
 

@@ -7,7 +7,6 @@ import os
 import select
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -311,66 +310,6 @@ def test_a_session_ends_with_its_server(commands: Commands) -> None:
     assert "the session ended" in commands.said("sessions", "--log", "@it")
 
 
-@pytest.mark.slow
-def test_a_folder_just_short_enough_for_a_socket(commands: Commands) -> None:
-    """F-SHOW-12: its session works; in a longer one open says so, in a line."""
-    longest = {"linux": 107}.get(sys.platform, 103)
-    for more, code in ((0, 0), (1, 2)):
-        fixed = len(f"{commands.runtime}//mcpclient/it.link")
-        folder = commands.runtime / ("x" * (longest - fixed + more))
-        folder.mkdir()
-        commands.environ["XDG_RUNTIME_DIR"] = str(folder)
-        found, _, errors = commands.run("open", "it", "--", sys.executable, SERVER)
-        assert (found, "Traceback" in errors, errors.count("\n")) == (code, False, code)
-        if code == 0:
-            assert commands.said("call", "@it", "add") == "1"
-            assert commands.said("close", "@it") == "closed @it"
-
-
-@pytest.mark.slow
-def test_open_of_an_open_name_says_so(commands: Commands) -> None:
-    """F-SHOW-12: and the session goes on."""
-    commands.open()
-    code, _, errors = commands.run("open", "it", "--", sys.executable, SERVER)
-    assert code == 2
-    assert "@it is open already" in errors
-    assert "mcpclient close @it" in errors
-    assert commands.said("call", "@it", "add") == "1"
-
-
-def test_a_stale_socket_is_cleaned(commands: Commands) -> None:
-    """F-SHOW-12: no process listens there, whatever its file says."""
-    folder = commands.runtime / "mcpclient"
-    folder.mkdir(mode=0o700)
-    for ending in ("link", "run"):
-        with socket.socket(socket.AF_UNIX) as stale:
-            stale.bind(str(folder / f"old.{ending}"))
-    code, _, errors = commands.run("call", "@old", "add")
-    assert (code, "there is no session @old" in errors) == (2, True)
-    assert commands.said("sessions") == "no session is open"
-    assert sorted(path.name for path in folder.iterdir()) == ["lock"]
-
-
-@pytest.mark.slow
-def test_a_session_of_another_version_says_so(commands: Commands) -> None:
-    """F-SHOW-12: it can still be closed."""
-    older = commands.start(
-        *("open", "it", "--", sys.executable, SERVER),
-        prelude="import mcpclient, os; mcpclient.version.__version__ = '0.0.1'; "
-        "os.environ['MCPCLIENT_SESSION'] = '1'",
-        start_new_session=True,
-    )
-    assert older.stdout is not None
-    assert older.stdout.readline() == "@it\n"
-    code, _, errors = commands.run("call", "@it", "add")
-    assert code == 2
-    assert "mcpclient 0.0.1 has opened @it" in errors
-    assert "Close it with: mcpclient close @it" in errors
-    assert commands.said("close", "@it") == "closed @it"
-    older.communicate(timeout=_LONGEST)
-    assert older.returncode == 0
-
-
 def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
     """F-SHOW-12: in the terminal of the command that the server asks for."""
     commands.open()
@@ -389,24 +328,6 @@ def test_a_form_is_filled_in_by_the_caller(commands: Commands) -> None:
     assert "'place': 'out'" in shown
     _, _, errors = commands.run("call", "@it", "form")
     assert "declined: there is no terminal to ask in" in errors
-
-
-@pytest.mark.slow
-def test_a_caller_listens_to_changes(commands: Commands) -> None:
-    """F-SHOW-12: that another's call makes."""
-    commands.open()
-    listener = commands.start("listen", "@it", "--count", "1", "x:1")
-    assert commands.said("call", "@it", "once_subscribed") == "once_subscribed"
-    assert commands.said("call", "@it", "change") == "changed"
-    assert listener.communicate(timeout=_LONGEST)[0] == "tools/list_changed\n"
-
-
-@pytest.mark.slow
-def test_what_the_server_says_on_stderr_is_logged(commands: Commands) -> None:
-    """F-SHOW-12: and not shown to whoever calls."""
-    commands.open()
-    assert commands.run("call", "@it", "say") == (0, "said\n", "")
-    assert "a line on stderr" in commands.said("sessions", "--log", "@it")
 
 
 def test_an_idle_session_ends(commands: Commands) -> None:

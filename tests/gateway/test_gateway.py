@@ -5,104 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
 
 import pytest
 
 import mcpclient
-from mcpclient import ConnectFailed, Manager, Reconnect, ServerConfig, UsageError
-from mcpclient.transports.base import Receiver
-from tests.bridging.sides import PREFIX, HostSide, ServerSide, hosted, modern
+from mcpclient import ConnectFailed, Manager, ServerConfig, UsageError
+from mcpclient.gateway import gateway as implementation
+from mcpclient.gateway.gateway import explained
+from tests.bridging.sides import PREFIX, ServerSide, modern
+from tests.gateway.hosts import ECHOING, Dead, Late, Upstream, answer_to, gateway, names, told
 from tests.net.process_helpers import until
-from tests.support.mcp_server import McpServer
 from tests.support.subprocesses import TOP
 
 pytestmark = [pytest.mark.needs_posix, pytest.mark.virtual_time]
 
 SUBSCRIPTION = PREFIX + "subscriptionId"
 STATUS = {"uri": "gateway://servers"}
-
-
-ECHOING = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "never")]
-
-
-class Upstream(McpServer):
-    """A server with a prompt and resources; its tools and their names are set by a test."""
-
-    def __init__(self, era: str = "handshake", *uris: str, **capabilities: Any) -> None:
-        super().__init__(era)
-        self.instructions = ""
-        self.capabilities = {
-            "tools": {"listChanged": True},
-            "prompts": {},
-            "resources": {"subscribe": True, "listChanged": True},
-            "completions": {},
-            **capabilities,
-        }
-        self.answers.update(
-            {
-                "tools/list": {"tools": ECHOING},
-                "prompts/list": {"prompts": [{"name": "ask.me"}]},
-                "prompts/get": lambda params: {"messages": [], "description": params["name"]},
-                "resources/list": {"resources": [{"uri": uri, "name": uri} for uri in uris]},
-                "resources/templates/list": {"resourceTemplates": []},
-                "resources/read": lambda params: {"contents": [{"uri": params["uri"], "n": 1.5}]},
-                "resources/subscribe": {},
-                "resources/unsubscribe": {},
-                "completion/complete": lambda params: {"completion": {"values": [str(params)]}},
-                "logging/setLevel": {},
-            }
-        )
-
-
-class Dead(ServerSide):
-    """A server that cannot be reached, or that never answers."""
-
-    def __init__(self, error: mcpclient.McpError | None) -> None:
-        super().__init__(McpServer())
-        self._error = error
-
-    async def open(self, receiver: Receiver) -> None:
-        self.opened += 1
-        if self._error is not None:
-            raise self._error
-        await asyncio.get_running_loop().create_future()
-
-
-@asynccontextmanager
-async def gateway(
-    servers: Any, *, expose: Any = "all", wait: float = 1.0, read_only: bool = False, **options: Any
-) -> AsyncIterator[HostSide]:
-    """A host of a gateway in front of these servers."""
-    options.setdefault("reconnect", Reconnect(delays=[0.1]))
-    manager = Manager(servers, cache=False, **options)
-    about: dict[str, Any] = {"expose": expose, "wait": wait, "read_only": read_only}
-    async with hosted(partial(mcpclient.bridge, manager, **about)) as host:
-        yield host
-
-
-async def answer_to(host: HostSide, method: str, params: Any = None) -> Any:
-    """Send a request; return its response, whatever comes before it."""
-    host.last_id += 1
-    host.write({"id": host.last_id, "method": method, "params": params or {}})
-    while (message := await host.message()).get("id") != host.last_id:
-        pass
-    return message
-
-
-async def told(host: HostSide, method: str) -> Any:
-    """Return the params of the next notification or request of a method."""
-    while (message := await host.message()).get("method") != method:
-        pass
-    return message
-
-
-async def names(host: HostSide, params: Any = None) -> list[str]:
-    listed = (await answer_to(host, "tools/list", params))["result"]["tools"]
-    return [tool["name"] for tool in listed]
 
 
 @pytest.mark.parametrize("is_modern", [False, True])
@@ -129,8 +48,10 @@ async def test_servers_of_both_eras_are_one_for_hosts_of_both(is_modern: bool) -
             assert result["content"][0]["text"] == name
             # That of a server of the host's era is as it was.
             assert ("resultType" in result) == (is_modern and name == "old__echo")
-        listed = (await answer_to(host, "prompts/list", params()))["result"]["prompts"]
-        assert [each["name"] for each in listed] == ["old__ask_me", "new_one__ask_me"]
+        listed = (await answer_to(host, "prompts/list", params()))["result"]
+        assert [each["name"] for each in listed["prompts"]] == ["old__ask_me", "new_one__ask_me"]
+        assert ("resultType" in listed) == is_modern
+        assert ("error" in await answer_to(host, "ping", params())) == is_modern
         prompt = (await answer_to(host, "prompts/get", params(name="new_one__ask_me")))["result"]
         assert prompt["description"] == "ask.me"
         ref = {"type": "ref/prompt", "name": "old__ask_me"}
@@ -361,8 +282,8 @@ async def test_a_subscription_waits_for_a_server_that_is_starting() -> None:
         assert one.server.messages("resources/subscribe")
 
 
-async def test_tasks_are_asked_of_the_server_that_has_them() -> None:
-    """F-BRIDGE-2: a task of another server is not found by its id alone."""
+async def test_tasks_are_asked_of_the_server_that_has_them(monkeypatch: Any) -> None:
+    """F-BRIDGE-2: a task of another server is not found by its id alone; the latest are known."""
     one = ServerSide(Upstream(tasks={"list": {}, "requests": {"tools": {"call": {}}}}))
     one.server.answers.update(
         {
@@ -371,16 +292,24 @@ async def test_tasks_are_asked_of_the_server_that_has_them() -> None:
             "tasks/list": {"tasks": [{"taskId": "u"}]},
         }
     )
-    async with gateway({"one": one, "two": ServerSide(Upstream())}) as host:
+    two = ServerSide(Upstream())
+    two.server.answers["tools/call"] = one.server.answers["tools/call"]
+    monkeypatch.setattr(implementation, "_MAX_TASKS", 2)
+    async with gateway({"one": one, "two": two}) as host:
         await host.initialize()
         await names(host)
-        call = {"name": "one__echo", "arguments": {}, "task": {"ttl": 1}}
-        assert (await answer_to(host, "tools/call", call))["result"]["task"]["taskId"] == "t"
+        for name in ("one__echo", "two__echo"):  # the second cannot take the task over
+            call = {"name": name, "arguments": {}, "task": {"ttl": 1}}
+            assert (await answer_to(host, "tools/call", call))["result"]["task"]["taskId"] == "t"
         found = (await answer_to(host, "tasks/get", {"taskId": "t"}))["result"]
         assert found["status"] == "completed"
         missing = await answer_to(host, "tasks/get", {"taskId": "v"})
         assert missing["error"]["code"] == -32602
         assert (await answer_to(host, "tasks/list"))["result"]["tasks"] == [{"taskId": "u"}]
+        assert "result" in await answer_to(host, "tasks/get", {"taskId": "u"})
+        one.server.answers["tasks/list"] = {"tasks": [{"taskId": "w"}]}
+        await answer_to(host, "tasks/list")
+        assert "error" in await answer_to(host, "tasks/get", {"taskId": "t"})
 
 
 READING = {"readOnlyHint": True}
@@ -405,7 +334,8 @@ async def test_three_tools_in_place_of_all() -> None:
     one.server.answers["tools/list"] = TOOLS
     one.server.answers["tools/call"] = lambda params: {"content": [], "got": params}
     lost = Dead(ConnectFailed("lost", "no such host"))
-    async with gateway({"one": one, "two": two, "lost": lost}, expose="search") as host:
+    servers = {"one": one, "two": two, "lost": lost, "three": ServerSide(Upstream())}
+    async with gateway(servers, expose="search") as host:
         await host.initialize()
         before = await answer_to(host, "tools/list")
         await asyncio.sleep(2)
@@ -432,6 +362,8 @@ async def test_three_tools_in_place_of_all() -> None:
             ({"tool": "one__write", "arguments": {"to": 7}}, "do not fit"),
             ({"tool": "one__write"}, "'to' is missing"),
             ({"server": "two", "tool": "write"}, "there is no tool"),
+            ({"server": "two", "tool": "one__write"}, "there is no tool"),
+            ({"tool": "echo"}, "'echo' may be of two, three: say which server"),
             ({"tool": "nope"}, "there is no tool 'nope'; find shows the tools"),
             ({"server": "too", "tool": "write"}, "there is no server 'too'; did you mean 'two'?"),
             ({"server": "lost", "tool": "write"}, "lost: cannot connect to lost: no such host."),
@@ -442,6 +374,32 @@ async def test_three_tools_in_place_of_all() -> None:
             assert said in result["content"][0]["text"]
         assert (await call("nope"))["isError"]
         assert len(one.server.messages("tools/call")) == 1
+
+
+async def test_find_shows_some_of_the_tools_that_may_be_called() -> None:
+    """F-BRIDGE-3, F-BRIDGE-4: eight, or at most fifty, with the beginning of each description."""
+    side = ServerSide(Upstream())
+    about: Any = {"description": "read " + "x" * 300, "annotations": READING, "inputSchema": {}}
+    tools = [{**about, "name": f"t{n}"} for n in range(60)]
+    side.server.answers["tools/list"] = {
+        "tools": [*tools, {**about, "name": "w", "annotations": {}}]
+    }
+    servers = {"a": ServerConfig("a", target=side, trusted=True)}
+    async with gateway(servers, expose="search", read_only=True) as host:
+        await host.initialize()
+
+        async def call(name: str, **arguments: Any) -> str:
+            made = {"name": name, "arguments": arguments}
+            found = (await answer_to(host, "tools/call", made))["result"]["content"]
+            return str(found[0]["text"])
+
+        for limit, shown in ((None, 8), (0, 8), (3, 3), (100, 50)):
+            lines = (await call("find", query="read", limit=limit)).splitlines()
+            assert len(lines) == shown
+        assert json.loads(lines[0])["description"] == about["description"][:200]
+        for name, given in (("find", {"query": "w"}), ("describe", {"names": ["a__w"]})):
+            assert "a__w" not in (await call(name, **given)).replace("'a__w'", "")
+        assert "there is no tool" in await call("call", tool="a__w")
 
 
 async def test_invisible_text_of_a_server_reaches_no_host() -> None:
@@ -549,11 +507,55 @@ async def test_a_server_is_opened_anew_before_it_is_told_less_than_the_truth() -
         await names(host, modern())
         assert side.server.messages("initialize")[0]["params"]["capabilities"] == {}
         call = {"name": "a__echo", "arguments": {"text": "hi"}}
-        for _ in range(2):
-            made = await answer_to(host, "tools/call", modern(call, elicitation={}))
+        host.write({"id": "q", "method": "tools/call", "params": modern({"name": "a__never"})})
+        await side.came('"never"')  # another session would take it along
+        for name in ("sampling", "", "elicitation", "elicitation"):
+            params = modern(call, **({name: {}} if name else {}))
+            made = await answer_to(host, "tools/call", params)
             assert made["result"]["content"][0]["text"] == "hi"
+            if not name:
+                host.write({"method": "notifications/cancelled", "params": {"requestId": "q"}})
+                await side.came("notifications/cancelled")
         declared = [each["params"]["capabilities"] for each in side.server.messages("initialize")]
-        assert declared == [{}, {"elicitation": {}}]
+        assert declared == [{}, {"sampling": {}, "elicitation": {}}]
+
+
+async def test_a_server_that_is_late_hears_what_the_host_has_said_before() -> None:
+    """F-BRIDGE-2: the level of log messages. A call that may have run is not repeated."""
+    late = Late(Upstream(logging={}))
+    async with gateway({"late": late}, wait=0) as host:
+        params = {"protocolVersion": "2025-03-26", "capabilities": {}}
+        await host.request("initialize", params)
+        await answer_to(host, "logging/setLevel", {"level": "error"})
+        late.may_open.set()
+        assert (await late.came("logging/setLevel"))["params"] == {"level": "error"}
+        params = {"name": "late__never", "_meta": {"progressToken": 1}}
+        host.write({"id": "q", "method": "tools/call", "params": params})
+        await late.came('"never"')
+        late.lose()  # the call may have run
+        while (failed := await host.message()).get("id") != "q":
+            pass
+        assert "it fell over" in str(failed)
+        assert len(late.server.messages("tools/call")) == 1
+
+
+async def test_a_first_request_that_is_cancelled_costs_the_others_nothing() -> None:
+    """F-BRIDGE-2: the servers are opened once, for all requests."""
+    late = Late(Upstream())
+    async with gateway({"late": late}, wait=9) as host:
+        host.write({"id": "q", "method": "tools/list", "params": modern()})
+        await asyncio.sleep(0)
+        host.write({"method": "notifications/cancelled", "params": {"requestId": "q"}})
+        late.may_open.set()
+        assert "late__echo" in await names(host, modern())
+
+
+def test_an_error_is_explained_with_the_name_of_its_server() -> None:
+    """F-BRIDGE-2: in the command that its hint names."""
+    error = mcpclient.PeerError(-32602, "no")
+    assert explained("db", error).endswith(
+        "error -32602: no. Compare the arguments with what this shows: mcpclient tools db TOOL"
+    )
 
 
 @pytest.mark.real_time

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from mcpclient import Client, ConnectionLost, PeerError, SessionExpired, UsageError
+from mcpclient import Client, ConnectionLost, HttpError, PeerError, SessionExpired, UsageError
 from mcpclient.client.connection.options import Wiring
 from mcpclient.client.requests import connection_of
 from mcpclient.sessions import open_session
@@ -114,6 +114,7 @@ async def test_a_caller_talks_to_the_server(era: str) -> None:
             assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
             await client.notify("notifications/x", {"y": 1})
             await server.came("notifications/x")
+            await kept.client.call_tool("echo", {"text": ""})  # from here on its ids are others
             steps: list[float] = []
             await client.call_tool(
                 "progress", {"steps": 3}, on_progress=lambda each: steps.append(each.progress)
@@ -150,11 +151,12 @@ async def test_a_question_goes_to_the_caller_whose_call_is_the_latest() -> None:
             waiting.cancel()
             sample = {"method": "sampling/createMessage", "params": {}}
             assert "-32601" in (await second.call_tool("ask", sample)).text
-        assert server.end is not None
-        server.end.send({"jsonrpc": "2.0", "id": "q", **question})
-        await server.came("q")
-        refused = next(each for each in server.received if each.get("id") == "q")
-        assert "no call of this session" in refused["error"]["message"]
+            await server.came("notifications/cancelled")
+            assert server.end is not None
+            server.end.send({"jsonrpc": "2.0", "id": "q", **question})
+            await server.came("q")
+            refused = next(each for each in server.received if each.get("id") == "q")
+            assert "no call of this session" in refused["error"]["message"]
 
 
 async def test_a_caller_who_leaves_cancels() -> None:
@@ -221,18 +223,23 @@ async def test_a_resource_stays_subscribed_for_the_others() -> None:
 
 
 async def test_an_expired_session_is_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """F-SHOW-12: of a remote server, whose callers notice nothing."""
+    """F-SHOW-12: of a remote server, whose callers notice nothing; other errors reach them."""
     async with session(server := Server("handshake")) as kept, joined() as client:
         upstream = connection_of(kept.client).session
-        answer_to, expired = upstream.answer_to, [SessionExpired(404, {}, b"")]
+        answer_to, failures = (
+            upstream.answer_to,
+            [SessionExpired(404, {}, b""), HttpError(501, {}, b"")],
+        )
 
         async def once(sent: Any) -> dict[str, Any]:
-            if expired:
+            if failures:
                 upstream.give_up(sent)
-                raise expired.pop()
+                raise failures.pop()
             return await answer_to(sent)
 
         monkeypatch.setattr(upstream, "answer_to", once)
+        with pytest.raises(HttpError, match="501"):
+            await client.call_tool("echo", {})
         assert (await client.call_tool("echo", {"text": "hi"})).text == "hi"
         assert len(server.messages("initialize")) == 2
 
@@ -248,20 +255,25 @@ async def test_a_caller_cancels_a_call() -> None:
 
 
 async def test_notifications_reach_all_callers() -> None:
-    """F-SHOW-12: but events of a subscription only its owner."""
+    """F-SHOW-12: but no stranger, and events of a subscription only its owner."""
     heard: list[asyncio.Event] = [asyncio.Event(), asyncio.Event()]
     async with session(Server("handshake")):
+        stranger, writer = await asyncio.open_unix_connection(Place.of("it", os.environ).link)
         one, two = (joined(on_notification=lambda *_, e=each: e.set()) for each in heard)
         async with one as first, two:
             told = {"method": "notifications/prompts/list_changed"}
             await first.call_tool("notify", {"messages": [told]})
             for each in heard:
                 await each.wait()
-    async with session(Server("stateless")), joined() as first, joined():
+    assert await stranger.read() == b""
+    writer.close()
+    async with session(Server("stateless")) as kept, joined() as first, joined():
         subscription = await first.listen(uris=["x:1"]).open()
         event = await subscription.__anext__()
         assert getattr(event, "uri", "") == "x:1"
         await subscription.close()
+        await first.call_tool("echo", {"text": ""})
+        assert not kept.subscriptions
 
 
 async def test_an_idle_session_ends() -> None:
@@ -275,6 +287,8 @@ async def test_an_idle_session_ends() -> None:
         left = loop.time()
         assert await kept.over is None
         assert loop.time() - left == pytest.approx(1800, abs=1)
+    async with session(Server("handshake"), idle=1800.0) as kept:
+        assert await kept.over is None  # without a caller
 
 
 async def test_the_end_of_a_session_tells_why() -> None:
@@ -338,10 +352,12 @@ async def test_a_remote_server_is_reached_anew() -> None:
     """F-SHOW-12: only a process takes its state with it when it ends."""
     async with session(server := Server("handshake")) as kept, joined() as client:
         assert server.end is not None
-        transport = connection_of(kept.client).session.transport
-        transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
-        assert not kept.over.done()
-        assert (await client.call_tool("echo", {"text": "again"})).text == "again"
+        for each in (client, joined()):  # the second one joins meanwhile
+            transport = connection_of(kept.client).session.transport
+            transport._receiver.connection_lost(ConnectionLost("cut"))  # type: ignore[attr-defined]
+            assert not kept.over.done()
+            async with each:
+                assert (await each.call_tool("echo", {"text": "again"})).text == "again"
 
 
 async def test_a_caller_who_does_not_read_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:

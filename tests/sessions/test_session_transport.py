@@ -106,9 +106,9 @@ async def test_the_opening_costs_no_round_trip(environ: dict[str, str]) -> None:
     server.close()
 
 
-@pytest.mark.parametrize("state", [{"version": "0.0.1"}, {**STATE, "version": "9"}, {}])
+@pytest.mark.parametrize("state", [{**STATE, "version": "9"}, {"version": __version__}, {}])
 async def test_another_version_is_named(environ: dict[str, str], state: dict[str, Any]) -> None:
-    """F-SHOW-12: with what to do."""
+    """F-SHOW-12: with what to do; so is a session that is not open."""
     server = await serve(environ, state)
     with pytest.raises(UsageError, match="has opened @it") as caught:
         await Client(SessionTransport("it", environ))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import _socket
 import asyncio
+import fcntl
 import json
 import os
 import shutil
@@ -94,12 +95,15 @@ def test_a_name_is_open_once(environ: dict[str, str]) -> None:
     with pytest.raises(UsageError, match="@it is open already"):
         listen(place)
     clean(place)
-    assert session_names(environ) == ["it"]
+    for name in ("b", "c", "a", "no.name"):
+        Path(place.folder, f"{name}.link").touch()
+    assert session_names(environ) == ["a", "b", "c", "it"]
     listener.close()
     again, _ = listen(place)
     again.close()
+    bind(place.run).close()
     clean(place)
-    assert session_names(environ) == []
+    assert {"it.link", "it.run"}.isdisjoint(os.listdir(place.folder))
     assert session_names({"XDG_RUNTIME_DIR": "/no/such"}) == []
 
 
@@ -115,6 +119,32 @@ def open_to_a_group(folder: Path, elsewhere: Path) -> None:
 def below_one_of_all(folder: Path, elsewhere: Path) -> None:
     folder.mkdir(mode=0o700)
     folder.parent.chmod(0o777)
+
+
+@pytest.mark.parametrize(
+    ("owner", "around", "mode", "is_private"),
+    [
+        (1000, 1000, 0o755, True),
+        (1000, 0, 0o1777, True),
+        (0, 0, 0o755, False),
+        (1000, 1001, 0o755, False),
+        (1000, 1000, 0o775, False),
+    ],
+)
+def test_a_folder_is_private(
+    owner: int, around: int, mode: int, is_private: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-12: if it is this user's, and no other user could put another one in its place."""
+
+    def status(mode: int, user: int) -> os.stat_result:
+        return os.stat_result((mode, 0, 0, 2, user, 0, 0, 0, 0, 0))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "geteuid", lambda: 1000)
+        patched.setattr(os, "lstat", lambda path: status(0o40700, owner))
+        patched.setattr(os, "stat", lambda path: status(0o40000 | mode, around))
+        found = front.is_private("/run/user/mcpclient")
+    assert found is is_private
 
 
 @pytest.mark.parametrize("prepare", [make_link, open_to_a_group, below_one_of_all])
@@ -149,6 +179,33 @@ def test_no_link_in_it_is_followed(name: str, environ: dict[str, str], tmp_path:
         with pytest.raises(OSError, match="symbolic links"):
             open_own(place.log, os.O_WRONLY | os.O_CREAT)
     assert not os.listdir(tmp_path)
+
+
+def test_sockets_are_made_and_removed_under_a_lock(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-12: otherwise one process could remove the socket that another has just made."""
+    place = Place.of("it", environ)
+
+    def look(_: Place) -> bool:
+        with open(Path(place.folder, "lock"), "ab") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return False
+
+    monkeypatch.setattr(sockets, "_is_live", look)
+    listen(place)[0].close()
+    clean(place)
+    assert session_names(environ) == []
+
+
+def test_a_session_that_is_silent_is_not_waited_for(
+    environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """F-SHOW-12: nothing accepts the connection."""
+    monkeypatch.setattr(sockets, "_ANSWERS_WITHIN", 0.01)
+    place = Place.of("it", environ)
+    with listen(place)[0], pytest.raises(UsageError, match="does not answer: timed out"):
+        ask(place, "mcpclient/state")
 
 
 def test_a_session_of_another_user_is_not_asked(

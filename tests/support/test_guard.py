@@ -230,7 +230,6 @@ SLOW = {
     "tests/test_style.py": _READS_ALL,
     "tests/adapters/test_provider_sdks.py": "importing the SDKs takes seconds",
     "tests/adapters/test_provider_types.py": "importing the SDKs takes seconds",
-    "tests/tools/bench/test_bench.py": "runs every row of the benchmark",
     "tests/cli/test_completion.py": "starts the command line in three shells",
     "tests/adapters/test_recipes.py": "imports five frameworks",
     "tests/inspector/test_snippets.py": "starts Node and shells",
