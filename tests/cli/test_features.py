@@ -34,17 +34,11 @@ def test_it_says_who_and_what() -> None:
     assert ask("info", revision="2026-07-28").raw["protocolVersion"] == "2026-07-28"
 
 
-# ping
-
-
 @pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
 def test_it_says_how_long_the_answer_took(revision: str) -> None:
     answer = ask("ping", revision=revision)
     assert re.fullmatch(r"answered in \d+\.\d ms", answer.text)
     assert answer.raw["milliseconds"] >= 0
-
-
-# tools
 
 
 @pytest.mark.parametrize(
@@ -168,9 +162,6 @@ def test_parts_of_a_resource_and_of_the_tools() -> None:
     assert ask("tools", "--pick", "tools[].name").text.splitlines()[:2] == ["echo", "add"]
 
 
-# resources
-
-
 def test_resources_and_templates_are_listed() -> None:
     answer = ask("resources")
     assert answer.text.splitlines() == [
@@ -188,9 +179,6 @@ def test_resources_and_templates_are_listed() -> None:
     assert ("TEMPLATE" in answer.text, answer.raw["resourceTemplates"]) == (False, [])
 
 
-# read
-
-
 def test_a_text() -> None:
     answer = ask("read", "demo://greeting/Ada")
     assert answer.text == "Hello, Ada!"
@@ -203,9 +191,6 @@ def test_an_image_is_noted_for_people_and_whole_for_files() -> None:
     assert answer.text == "[demo://pixel, image/png, 70 bytes]"
     assert answer.content is not None
     assert answer.content.startswith(b"\x89PNG\r\n")
-
-
-# prompt
 
 
 def test_a_prompt_is_filled_in() -> None:
@@ -225,9 +210,6 @@ def test_every_message_is_shown_and_escaped() -> None:
     assert answer.text == "user: \\x1b[31mred\nassistant\\x1b: [image, a/b, 0 bytes]"
 
 
-# complete
-
-
 def test_suggestions_for_the_argument_of_a_prompt() -> None:
     """F-SHOW-1, F-API-5: or of a template."""
     assert ask("complete", "demo://greeting/{name}", "name", "A").text == "Ada\nAlan"
@@ -236,9 +218,6 @@ def test_suggestions_for_the_argument_of_a_prompt() -> None:
     assert answer.raw == {
         "completion": {"values": ["calm", "cheerful"], "total": 2, "hasMore": False}
     }
-
-
-# call
 
 
 def test_arguments_reach_the_tool_and_its_text_comes_back() -> None:

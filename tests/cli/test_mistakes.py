@@ -47,9 +47,6 @@ def test_the_languages_are_told_apart() -> None:
     assert SHELL_ONLY.search("give --ca-file") and not SHELL_ONLY.search("give ca_file=")
 
 
-# The command line
-
-
 class Typed(NamedTuple):
     """The line that is typed, the exit code, and parts of the first line and of the hint."""
 
@@ -90,9 +87,6 @@ def test_what_is_typed(name: str, capsys: Capture) -> None:
     assert said in told
     assert hint in errors
     assert not PYTHON_ONLY.search(errors.splitlines()[-1])
-
-
-# Python
 
 
 class Written(NamedTuple):
@@ -181,9 +175,6 @@ def test_one_error_in_both_languages(error: McpError, python: str, shell: str) -
     assert not SHELL_ONLY.search(error.hint)
 
 
-# Remote servers, in both languages
-
-
 def forgetting(request: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
     """A server of which several stand behind one address, and none knows the others' sessions."""
     message = json.loads(body or b"{}")
@@ -248,9 +239,6 @@ def test_a_proxy_that_offers_only_ntlm(url: str, capsys: Capture) -> None:
     with served(answer(407, NEGOTIATE)) as place:
         assert main(["tools", url, "--proxy", f"http://{place}"]) == 3
     assert "which this client does not speak" in capsys.readouterr().err
-
-
-# A configuration
 
 
 def written(folder: Path, entry: Mapping[str, Any], name: str = "a") -> str:

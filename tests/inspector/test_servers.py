@@ -32,9 +32,6 @@ from tests.support.virtual_time import run
 pytestmark = pytest.mark.virtual_time
 
 
-# Sources
-
-
 def client_of(showcase: Showcase | None = None) -> Client:
     return Client((showcase or Showcase()).transport, protocol_version="2025-11-25")
 
@@ -123,9 +120,6 @@ async def test_a_connection_that_is_lost_is_a_state_with_its_reason() -> None:
     await source.disconnect(name)
 
 
-# A watch over one server
-
-
 async def test_a_client_is_heard_from_the_moment_it_is_followed() -> None:
     watch = Watch()
     with pytest.raises(UsageError, match="no connection"):
@@ -178,9 +172,6 @@ async def test_a_saved_page_shows_the_faults_of_the_live_one(tmp_path: Path) -> 
     (fault,) = Row(*saved["rows"][-1]).faults
     assert fault[0] == "tool-schema"
     assert saved["wire"]["counts"]["fault"] == 1
-
-
-# A room
 
 
 def room_of(client: Client, *, always: bool = False) -> Room:

@@ -107,9 +107,6 @@ async def cancellation(server: McpServer) -> None:
     await until(lambda: bool(server.messages("notifications/cancelled")), "the server is told")
 
 
-# Several tasks and threads
-
-
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
 async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
     """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""
@@ -172,9 +169,6 @@ def test_what_cannot_begin_elsewhere_leaves_nothing() -> None:
     gc.collect()
 
 
-# Connecting
-
-
 def test_connecting_again_from_elsewhere_happens_at_home() -> None:
     """F-LIFE-5: after a loss, the loop that has the client keeps it."""
     with home_loop() as home:
@@ -199,9 +193,6 @@ def test_a_client_is_taken_over_from_a_loop_that_has_stopped() -> None:
     asyncio.run(use())
     loop.run_until_complete(asyncio.sleep(0))
     loop.close()
-
-
-# Forks
 
 
 @asynccontextmanager

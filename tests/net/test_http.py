@@ -96,9 +96,6 @@ async def test_nothing_is_repeated_once_a_byte_of_the_answer_has_come() -> None:
         assert len(server.requests) == 2
 
 
-# Bodies
-
-
 @pytest.mark.parametrize(
     "body", [compressed(b"hello" * 1000, "gzip")[:-9], b"this is not gzip"], ids=["cut", "wrong"]
 )
@@ -124,9 +121,6 @@ async def test_a_body_that_breaks_its_coding_midway_ends_its_connection() -> Non
         assert server.open_connections == 0
 
 
-# Redirects
-
-
 async def test_a_redirect_cut_short_is_a_lost_connection() -> None:
     """F-HTTP-8"""
     answer = b"HTTP/1.1 307 Moved\r\nLocation: /x\r\nContent-Length: 9\r\n\r\nx"
@@ -134,9 +128,6 @@ async def test_a_redirect_cut_short_is_a_lost_connection() -> None:
         sink = await fetch(client, server.url())
         assert isinstance(sink.error, ConnectionLost)
         assert sink.head is None
-
-
-# Giving up
 
 
 async def test_an_option_of_a_wrong_type_is_told_and_not_waited_for() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from mcpclient.errors import PeerError
 from mcpclient.protocol.caching import Key, ResponseCache, key_of, lifetime_of
 from tests.support.tables import each_row
 
@@ -114,3 +117,55 @@ def test_what_a_notification_makes_stale(
     cache.notified(method, params)
     assert gone_from(cache) == gone
     assert cache.invalidations == (1 if gone else 0)
+
+
+@each_row(
+    ("ttl", "seconds"),
+    [(60_000, 60.0), (0.5, 0.0005), (-1, 0.0), ("60000", 0.0), (True, 0.0), (10**400, 86400.0)],
+)
+def test_how_long_a_result_is_fresh(ttl: object, seconds: float) -> None:
+    """F-API-15: a negative or absurd time counts as none, an enormous one as a day."""
+    assert lifetime_of({"ttlMs": ttl}) == seconds
+
+
+def test_a_result_is_fresh_until_its_time_is_over() -> None:
+    """F-API-15: and a later result takes its place, whoever it is for."""
+    cache = ResponseCache()
+    cache.keep(key(), ME, result(tools=[]), now=100.0)
+    assert cache.find(key(), ME, now=159.9) == result(tools=[])
+    cache.keep(key(), ME, result(scope="public", tools=[1]), now=100.0)
+    assert cache.find(key(), ME, now=159.9) == result(scope="public", tools=[1])
+    assert cache.find(key(), ME, now=160.0) is None
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize("scope", ["private", None, "shared", 1])
+def test_only_public_is_public(scope: object) -> None:
+    """F-API-15: an unknown scope is private, and private is not kept for an unknown context."""
+    cache = ResponseCache()
+    cache.keep(key(), None, result(scope=scope), now=0)
+    assert len(cache) == 0
+
+
+@pytest.mark.parametrize("field", ["inputResponses", "requestState"])
+def test_the_retry_of_a_round_has_no_key(field: str) -> None:
+    """F-API-15"""
+    assert key_of("resources/read", {"uri": "a", field: {}}) is None
+
+
+@each_row(
+    ("method", "params", "code", "is_stale"),
+    [
+        ("tools/list", {"cursor": "2"}, -32602, True),
+        ("tools/list", {}, -32602, False),
+        ("tools/call", {"name": "x"}, -32601, True),
+        ("tools/call", {"name": "x"}, -32603, False),
+    ],
+)
+def test_an_error_that_makes_a_list_stale(
+    method: str, params: dict[str, Any], code: int, is_stale: bool
+) -> None:
+    """F-API-15: an unknown cursor, and a tool that is not there any more."""
+    cache = full_cache()
+    cache.refused(method, params, PeerError(code, "no"))
+    assert ("tools/list" in gone_from(cache)) is is_stale

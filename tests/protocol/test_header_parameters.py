@@ -10,8 +10,10 @@ from mcpclient.errors import UsageError
 from mcpclient.protocol.header_parameters import (
     HeaderParameter,
     HeaderParameters,
+    encode_header_value,
     header_parameters_of,
 )
+from tests.support.tables import each_row
 
 
 def annotated(name: Any, kind: Any = "string") -> dict[str, Any]:
@@ -98,3 +100,47 @@ def test_a_schema_nested_without_end() -> None:
     for _ in range(5_000):
         schema = schema_of(x=schema)
     assert header_parameters_of(schema) == []
+
+
+@pytest.mark.parametrize("value", ["us-west1", "", "a b  c", "=?base64?open", "closed?="])
+def test_a_value_that_a_header_can_carry(value: str) -> None:
+    """F-HTTP-9: it is sent as it is."""
+    assert encode_header_value(value) == value
+
+
+@each_row(
+    ("value", "encoded"),
+    [
+        ("Hello, 世界", "SGVsbG8sIOS4lueVjA=="),
+        (" leading", "IGxlYWRpbmc="),
+        ("trailing ", "dHJhaWxpbmcg"),
+        ("a\tb", "YQli"),
+        ("\x7f", "fw=="),
+        ("=?base64?literal?=", "PT9iYXNlNjQ/bGl0ZXJhbD89"),
+    ],
+)
+def test_a_value_in_base64(value: str, encoded: str) -> None:
+    """F-HTTP-9: a header cannot carry it, or it would be read as encoded."""
+    assert encode_header_value(value) == f"=?base64?{encoded}?="
+
+
+def test_only_annotations_ask_for_headers() -> None:
+    """F-HTTP-9: data that look like one do not."""
+    data = {"examples": [{"x-mcp-header": ""}], "default": {"x-mcp-header": ""}}
+    assert header_parameters_of(schema_of(x=data, y={"enum": [{"x-mcp-header": ""}]})) == []
+    assert sent(schema_of(x=annotated("X", "boolean")), {"x": True}) == {"Mcp-Param-X": "true"}
+
+
+def test_the_last_list_of_tools_counts() -> None:
+    """F-HTTP-9: a tool that became invalid, or has no annotation any more, loses its headers."""
+    parameters = HeaderParameters()
+    call = {"name": "t", "arguments": {"x": "1"}}
+    valid = {"name": "t", "inputSchema": schema_of(x=annotated("X"))}
+    parameters.learn(valid)
+    assert parameters.for_call(call) == {"Mcp-Param-X": "1"}
+    with pytest.raises(ValueError, match="not an HTTP field name"):
+        parameters.learn({"name": "t", "inputSchema": schema_of(x=annotated(""))})
+    assert parameters.for_call(call) == {}
+    parameters.learn(valid)
+    parameters.learn({"name": "t"})
+    assert parameters.for_call(call) == {}

@@ -7,7 +7,14 @@ from typing import Any
 
 import pytest
 
-from mcpclient.protocol.listen import Backlog, EventsMissed, ListenFilter, ResourceUpdated, event_of
+from mcpclient.protocol.listen import (
+    Backlog,
+    EventsMissed,
+    ListenFilter,
+    ResourceUpdated,
+    Stream,
+    event_of,
+)
 from tests.support.tables import each_row
 
 TOOLS = "notifications/tools/list_changed"
@@ -75,3 +82,49 @@ def test_changes_of_a_list_are_gathered() -> None:
     assert backlog.take(5.4) == event_of(TOOLS, {"n": 2})
     backlog.put(event_of(TOOLS, {}), 9.0)
     assert backlog.take(math.inf) is not None, "at the end nothing waits"
+
+
+def marked(request_id: object, **params: Any) -> dict[str, Any]:
+    return {"_meta": {"io.modelcontextprotocol/subscriptionId": request_id}, **params}
+
+
+def test_a_stream_takes_only_what_is_marked_as_its_own() -> None:
+    """F-API-14: on a shared channel, the subscription id tells the listeners apart."""
+    stream = Stream(7, ALL)
+    found = [stream.take(TOOLS, marked(each)) is not None for each in (7, "7", 8, {"id": 7})]
+    assert found == [True, True, False, False]
+    ended = [stream.ended_by("notifications/cancelled", {"requestId": each}) for each in (7, 8)]
+    assert ended == [True, False]
+
+
+def test_the_first_acknowledgement_counts() -> None:
+    """F-API-14: an event is granted where the server says so plainly."""
+    stream, method = Stream(7, ALL), "notifications/subscriptions/acknowledged"
+    stream.take(method, marked(8, notifications=ALL_ON_THE_WIRE))
+    assert stream.acknowledged is None
+    granted = {"toolsListChanged": True, "promptsListChanged": "yes", "taskIds": "t1"}
+    stream.take(method, marked(7, notifications=granted))
+    stream.take(method, marked(7, notifications=ALL_ON_THE_WIRE))
+    assert stream.acknowledged == ListenFilter(tools=True)
+    capabilities = {"tools": {"listChanged": True}, "prompts": {}, "resources": {"listChanged": 1}}
+    assert ListenFilter.offered(capabilities) == ListenFilter(tools=True)
+
+
+def test_large_events_give_way_as_many_do() -> None:
+    """F-API-14: an event that takes the place of another, or is taken, weighs no more."""
+    backlog = Backlog(max_weight=10_000)
+
+    def put(uri: str, size: int) -> None:
+        backlog.put(event_of(UPDATED, {"uri": uri, "text": "x" * size}), 0.0)
+
+    for _ in range(5):
+        put("a", 6_000)
+        put("a", 6_000)
+        assert isinstance(backlog.take(0.0), ResourceUpdated)
+    put("a", 6_000)
+    put("b", 6_000)
+    assert (backlog.take(0.0), backlog.take(0.0)) == (EventsMissed(), None)
+    tasks = [event_of("notifications/tasks", {"taskId": each}) for each in ("t1", "t2")]
+    for task in tasks:
+        backlog.put(task, 0.0)
+    assert [backlog.take(0.0), backlog.take(0.0)] == tasks

@@ -130,3 +130,21 @@ def test_answers_of_the_wrong_shape(answer: object, problem: str) -> None:
     """F-API-10: what the protocol has no place for is never sent."""
     with pytest.raises(ValueError, match=problem):
         result_of(answer)
+
+
+@each_row(
+    ("sent", "read"),
+    [(7, 7), (7.9, 7), (float("nan"), None), (float("inf"), None), (True, None), ("7", None)],
+)
+def test_how_many_tokens(sent: object, read: int | None) -> None:
+    """F-API-10"""
+    assert SamplingRequest({"maxTokens": sent}).max_tokens == read
+
+
+def test_content_of_several_blocks() -> None:
+    """F-API-10: using tools is a reason to stop; an empty model is unknown."""
+    given = {"content": [text("x"), TOOL_USE], "_meta": {"a": 1}, "model": "", "extra": 1}
+    result = result_of(given)
+    assert result["content"] == [text("x"), TOOL_USE]
+    assert (result["stopReason"], result["_meta"]) == ("toolUse", {"a": 1})
+    assert result["model"] == "unknown" and "extra" not in result

@@ -77,9 +77,6 @@ def test_roots_may_be_replaced_by_a_blocking_function() -> None:
         assert "file:///mcpclient-handler" in client.call_tool("ask").text
 
 
-# Around
-
-
 def test_a_plain_around_hook_calls_and_blocks() -> None:
     """F-API-23: ``proceed`` blocks in it; it may change the call and call others."""
     threads: list[str] = []
@@ -148,9 +145,6 @@ def test_asking_for_approval_may_block() -> None:
         assert client.call_tool("echo", {"message": "x"}).text == "x"
 
 
-# What else holds functions
-
-
 def test_hooks_are_told_in_order() -> None:
     """F-API-23: no call waits for them, and each sees one event after the other."""
     told: list[tuple[str, str]] = []
@@ -201,9 +195,6 @@ def test_what_is_asynchronous_is_left_alone() -> None:
 
     for function in (answer, functools.partial(answer, "x"), Answer(), Answer().__call__):
         assert in_worker(function) is function
-
-
-# The threads in which handlers may block
 
 
 async def test_what_a_handler_returns_and_raises_comes_back() -> None:

@@ -64,9 +64,6 @@ def read(file: Path) -> Transcript:
     return transcript
 
 
-# The scripts
-
-
 def test_the_vocabulary_of_the_scripts_is_closed() -> None:
     assert [problem for script in SCRIPTS for problem in problems(script)] == []
 
@@ -79,9 +76,6 @@ def test_a_word_that_is_not_known_is_named() -> None:
         "odd: step 2 (ping) does not know 'loudly'",
         "odd: the client does not know 'model'",
     ]
-
-
-# The transcripts
 
 
 def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
@@ -184,9 +178,6 @@ def test_all_transcripts_together_stay_small() -> None:
     assert sum(file.stat().st_size for file in FILES) < 8_500_000
 
 
-# From observations to records
-
-
 NOWHERE = Places()
 
 
@@ -215,9 +206,6 @@ def test_every_transcript_is_that_of_its_script() -> None:
 def test_every_transcript(check: Callable[[Path], None]) -> None:
     assert FILES
     check_each(FILES, check)
-
-
-# The taps
 
 
 EVENTS = (

@@ -30,9 +30,6 @@ def is_as_recorded(name: str, chunking: int = 0) -> None:
     assert report.checks > 5
 
 
-# Real transcripts
-
-
 @pytest.mark.parametrize("folder", ["stdio/", "http/", "sse/", "ws/", "official/"])
 def test_the_library_does_what_the_reference_clients_did(
     folder: str, monkeypatch: pytest.MonkeyPatch
@@ -81,9 +78,6 @@ def test_the_command_says_what_it_did(
     with pytest.raises(SystemExit):
         command.main()
     assert "no transcript has a name with no-such-transcript" in capsys.readouterr().err
-
-
-# Differences and equivalences
 
 
 def test_a_difference_that_does_not_occur_in_a_session_fails_it() -> None:

@@ -32,17 +32,11 @@ def assert_found(name: str, *texts: str) -> None:
         assert any(text in line for line in found), f"{text!r} is not in {found}"
 
 
-# When requests come
-
-
 def test_a_busy_server_that_is_asked_again_too_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_recovery, "_RETRY_AFTER", 0.0)
     monkeypatch.setattr("mcpclient.net.http_dates.retry_after_seconds", lambda *_: 0.0)
     for name in ("http/sdk1-crowded-calls", "http/sdk2-crowded-calls-2026-07-28"):
         assert_found(name, "too soon: POST /mcp tools/call came", "with Retry-After: 1")
-
-
-# Heads of requests
 
 
 async def nothing(*_: object, **__: object) -> None: ...

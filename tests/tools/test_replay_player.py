@@ -19,9 +19,6 @@ STALLED = 0.2
 Message = dict[str, Any]
 
 
-# Comparing
-
-
 def compared(recorded: Message, ours: Message, names: Names | None = None) -> list[str]:
     records = ({"channel": "stdio", "message": message} for message in (recorded, ours))
     return Comparison(names or Names()).record(*records).found
@@ -104,9 +101,6 @@ async def test_messages_in_another_order_are_found() -> None:
         "too early: GET /mcp came before record 2 (status 200) was received",
         "order: GET /mcp came before POST /mcp notifications/initialized",
     ]
-
-
-# Cutting
 
 
 def test_a_chunking_loses_nothing() -> None:

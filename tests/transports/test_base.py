@@ -14,14 +14,9 @@ def test_a_transport_needs_three_methods() -> None:
     """F-EXT-1: the rest has a meaning that fits most."""
 
     class Smallest(Transport):
-        async def open(self, receiver: Receiver) -> None:
-            pass
-
-        def send(self, outgoing: Outgoing) -> None:
-            pass
-
-        async def close(self) -> None:
-            pass
+        async def open(self, receiver: Receiver) -> None: ...
+        def send(self, outgoing: Outgoing) -> None: ...
+        async def close(self) -> None: ...
 
     transport = Smallest()
     assert (transport.name, transport.description) == ("custom", "custom")

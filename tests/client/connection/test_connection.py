@@ -35,9 +35,6 @@ async def stall(request: Request, answer: Answer) -> None:
     await answer.stall()
 
 
-# Over HTTP
-
-
 @asynccontextmanager
 async def http(routes: Mapping[str, Handler]) -> AsyncIterator[HttpServer]:
     async with HttpServer(routes) as server:
@@ -54,9 +51,6 @@ def methods(server: HttpServer) -> list[str]:
     ]
 
 
-# Expired sessions
-
-
 def expiring() -> tuple[StreamableEndpoint, McpServer]:
     server = McpServer()
     return StreamableEndpoint(server, session="one"), server
@@ -68,9 +62,6 @@ async def test_a_session_of_an_unknown_version_can_be_renewed_too() -> None:
     async with http(service.routes) as web, Client(str(web.url())) as client:
         service.session = "two"
         assert (await client.call_tool("echo", {"text": "x"})).text == "x"
-
-
-# stdio
 
 
 async def use(client: Client) -> None:
@@ -181,9 +172,6 @@ async def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:
             assert not client.is_connected
 
 
-# Keep-alive
-
-
 async def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
     """F-LIFE-8"""
     server = McpServer()
@@ -201,9 +189,6 @@ async def test_pings_keep_a_session_alive_and_notice_its_end() -> None:
     assert len(closed) == 1
 
 
-# Events
-
-
 async def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> None:
     """F-API-20"""
     closed: list[McpError | None] = []
@@ -217,9 +202,6 @@ async def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> Non
     assert closed == [None]
     await client.close()
     assert closed == [None]
-
-
-# What is declared, and who else follows the connection
 
 
 async def test_the_log_level_is_asked_for_again_in_another_session() -> None:

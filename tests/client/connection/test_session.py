@@ -122,9 +122,6 @@ async def turn() -> None:
         await asyncio.sleep(0)
 
 
-# Time
-
-
 async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
     """F-API-7: idle and total limits, and no clock while a human is asked."""
     async with on_bench() as bench:
@@ -144,9 +141,6 @@ async def test_progress_moves_the_idle_limit_and_not_the_total_one() -> None:
         assert len(seen) >= 2
 
 
-# Giving up
-
-
 async def test_telling_the_server_may_take_time_and_fail() -> None:
     """F-API-8, F-API-20: no caller waits for it, and the failure is reported."""
     async with on_bench() as bench:
@@ -161,9 +155,6 @@ async def test_telling_the_server_may_take_time_and_fail() -> None:
         assert now() == 1
         await asyncio.sleep(51)
         assert [str(error) for error in bench.errors] == ["gone"]
-
-
-# Sending
 
 
 async def test_a_send_that_takes_time_may_succeed_fail_or_be_overtaken() -> None:
@@ -205,9 +196,6 @@ async def test_a_send_that_is_cancelled_by_itself_fails_its_call() -> None:
             await bench.call(RequestOptions(timeout=None, max_timeout=None))
 
 
-# What the server says
-
-
 async def test_requests_of_the_server_are_not_answered_in_the_stateless_era() -> None:
     """F-LIFE-2"""
     async with on_bench(STATELESS) as bench:
@@ -223,9 +211,6 @@ async def test_initialize_is_never_cancelled() -> None:
         with pytest.raises(CallTimeout):
             await bench.call(RequestOptions(timeout=1), "initialize")
         assert bench.wire.methods() == ["initialize"]
-
-
-# The end
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [(5, 1.0), (0.5, 0.5)])

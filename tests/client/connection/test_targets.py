@@ -45,9 +45,6 @@ def transports_of(made_by: Route) -> list[dict[str, Any]]:
     return given
 
 
-# Commands
-
-
 @pytest.mark.parametrize("text", [True, False])
 def test_the_stderr_of_a_server_is_recorded_with_the_rest(text: bool) -> None:
     """F-SHOW-8: and goes where it goes otherwise."""
@@ -89,9 +86,6 @@ def test_a_command_line_of_windows(text: str, words: list[str]) -> None:
     assert words_of(text, windows=True) == words
 
 
-# Mistakes
-
-
 @each_row(
     ("target", "fields", "complaint"),
     [
@@ -114,9 +108,6 @@ def test_mistakes(target: Any, fields: dict[str, Any], complaint: str) -> None:
     """F-API-1: one plain error, before anything is started."""
     with pytest.raises(UsageError, match=complaint):
         route(target, **fields)
-
-
-# Names for servers without one
 
 
 @each_row(

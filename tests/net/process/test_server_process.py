@@ -38,9 +38,6 @@ async def running(
     await server.stop()
 
 
-# Bytes.
-
-
 @BothPumps
 async def test_bytes_go_there_and_back(threads: bool) -> None:
     """F-STD-1 F-LIFE-6: also more than any pipe holds, and stop() may be called again."""
@@ -91,9 +88,6 @@ async def test_the_receiver_hears_when_the_server_reads_again(threads: bool) -> 
             os.kill(server.pid, signal.SIGCONT)
             await asyncio.sleep(0.005)
         assert not server.paused and receiver.resumptions == 1
-
-
-# The end.
 
 
 @BothPumps
@@ -173,9 +167,6 @@ async def test_an_escaped_grandchild_that_holds_the_pipes_delays_nothing(threads
     await until(lambda: not is_alive(escaped), "the escaped process is gone")
 
 
-# Stopping.
-
-
 @BothPumps
 async def test_the_whole_tree_goes(threads: bool) -> None:
     """F-STD-2 F-STD-3: three processes that ignore SIGINT, SIGTERM and the end of their input."""
@@ -249,9 +240,6 @@ async def test_a_server_that_cannot_be_killed_is_given_up(monkeypatch: pytest.Mo
     assert [end.exit_code for end in receiver.ends] == [None]
     os.kill(server.pid, signal.SIGKILL)
     await until(lambda: not is_alive(server.pid), "the process is gone")
-
-
-# Letting go.
 
 
 @BothPumps
@@ -352,9 +340,6 @@ def test_a_loop_outside_the_main_thread_will_do() -> None:
     assert outcome == [b"hello"]
 
 
-# Starting.
-
-
 async def test_the_environment_and_the_directory_are_as_asked(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -398,9 +383,6 @@ async def test_what_cannot_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch)
             patch.setattr(process_module, part, failing)
             with pytest.raises(MemoryError):
                 await spawn(ECHO, Recorder())
-
-
-# stderr.
 
 
 @BothPumps

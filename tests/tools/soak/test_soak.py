@@ -78,9 +78,6 @@ def quick(act: str, lane: Lane, cancelled_after: float | None) -> Call:
     return Call(lane.token(), act, timeout, timeout, cancelled_after, more)
 
 
-# Planted violations
-
-
 @asynccontextmanager
 async def used_lane(violations: Violations, folder: Path) -> AsyncIterator[Lane]:
     """A lane to use, which is watched; its ledger is compared in the end."""
