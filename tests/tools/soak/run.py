@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from .fronted_lane import FRONTED, FrontedLane
@@ -54,12 +53,22 @@ class Run:
         """Run for so many seconds, with so many workers in each lane, telling how it goes."""
         loop = asyncio.get_running_loop()
         end = loop.time() + seconds
-        rounds = max(round(seconds / _ROUND_SECONDS), min(int(seconds), _FEWEST_ROUNDS), 1)
+        fewest = max(min(int(seconds), _FEWEST_ROUNDS), 1)
+        rounds = max(round(seconds / _ROUND_SECONDS), fewest)
         telling = asyncio.ensure_future(self._tell(tell, time.monotonic()))
         try:
             for left in range(rounds, 0, -1):
-                deadline = loop.time() + (end - loop.time()) / left
-                await self.round(partial(Lane.run, until=deadline, workers=workers))
+                share = max(end - loop.time(), 0.0) / left
+                if not share and len(self.samples) >= fewest:
+                    break
+                deadline = loop.time() + share
+
+                async def use(lane: Lane, deadline: float = deadline, share: float = share) -> None:
+                    # On a busy machine, all may be connected only after the deadline.
+                    until = max(deadline, loop.time() + share / 2)
+                    await lane.run(until, workers)
+
+                await self.round(use)
         finally:
             telling.cancel()
         check_flat(self.samples, self.violations)
