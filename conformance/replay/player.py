@@ -9,8 +9,9 @@ together by their key are compared, and it has to come in the recorded order, bu
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,10 +60,21 @@ class Line:
     is_past: bool = False
     """Whether it went on without it."""
 
-    @property
+    @functools.cached_property
     def is_server(self) -> bool:
         """Whether it is for the player to do."""
         return bool(self.record["direction"] == "received")
+
+    @functools.cached_property
+    def is_remark(self) -> bool:
+        """Whether it is a note about an outcome, and not about an act of the user."""
+        has_act = self.record.keys() & {"connected", "outcome", "visited"}
+        return self.record["direction"] == "note" and not has_act
+
+    @functools.cached_property
+    def key(self) -> tuple[Any, ...]:
+        """The key of its record, equal for all records about one thing."""
+        return key_of(self.record)
 
     def __str__(self) -> str:
         return f"record {self.number} ({described(self.record)})"
@@ -84,6 +96,12 @@ class Player:
         self.checks = 0
         self.happened = 0
         self.lines = list(_lines(transcript))
+        self._openings: dict[str, Line] = {}
+        self._received: dict[str, list[Record]] = {}
+        for line in self.lines:
+            self._openings.setdefault(line.record["channel"], line)
+            if line.is_server:
+                self._received.setdefault(line.record["channel"], []).append(line.record)
         self._channels: dict[str, Channel] = {}
         self._known = known
         self._chunking = chunking
@@ -116,8 +134,7 @@ class Player:
 
     def received_on(self, channel: str) -> list[Record]:
         """Return the records of the server on a channel."""
-        records = (line.record for line in self.lines if line.is_server)
-        return [record for record in records if record["channel"] == channel]
+        return self._received.get(channel, [])
 
     # What the client does
 
@@ -126,9 +143,7 @@ class Player:
         self.sent += [record["message"]] if "message" in record else []
         self.checks += 1 + ("http" in record and "message" in record)
         key = key_of(record)
-        about = [
-            line for line in self._open_lines() if key_of(line.record) == key and not line.is_past
-        ]
+        about = [line for line in self._open_lines() if line.key == key and not line.is_past]
         tried = [(line, Comparison(self.names).record(line.record, record)) for line in about]
         self._check_ids(record)
         if not tried:
@@ -192,8 +207,8 @@ class Player:
         for channel, ended in self._ended.items():
             heads = [one["http"] for one in self.received_on(channel) if "http" in one]
             after = [header(head["headers"], _RETRY_AFTER) for head in heads]
-            refused = next(one.record for one in self.lines if one.record["channel"] == channel)
-            if after[:1] and after[0].isdigit() and key_of(refused) == key_of(record):
+            refused = self._openings[channel]
+            if after[:1] and after[0].isdigit() and refused.key == key_of(record):
                 waited = asyncio.get_running_loop().time() - ended
                 self.check(
                     waited >= float(after[0]) - _CLOCK_STEP,
@@ -280,7 +295,7 @@ class Player:
         waits = False
         for line in self.lines:
             if not line.is_server:
-                waits = waits or not (line.done or line.may_miss or _is_remark(line.record))
+                waits = waits or not (line.done or line.may_miss or line.is_remark)
             elif not line.done and (not waits or _is_unconditional(line.record)):
                 if line.record["channel"] in self._channels:
                     ready.append(line)
@@ -300,22 +315,20 @@ class Player:
 
     def _opening(self, line: Line) -> Line:
         """Return what opened the channel of a line."""
-        channel = line.record["channel"]
-        return next(one for one in self.lines if one.record["channel"] == channel)
+        return self._openings[line.record["channel"]]
 
     async def _play_on(self, name: str, lines: list[Line]) -> None:
         channel = self._channels[name]
         pieces = [channel.encode(line.record, self.names) for line in lines]
         for line in lines:
             line.begun = True
-        written = asyncio.get_running_loop().time()
+        loop = asyncio.get_running_loop()
+        written, two_turns = loop.time(), _TwoTurns()
         for block in self._chunking.blocks(pieces):
-            written = asyncio.get_running_loop().time()
+            written = loop.time()
             channel.write(block)
             self.happened += 1  # byte by byte, one line can take a busy machine its time
-            # One turn of the loop for the client to be told of the bytes, one to take them.
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
+            await two_turns
         for line in lines:
             channel.finish(line.record)
             if "end" in line.record:
@@ -348,9 +361,7 @@ class Player:
             await asyncio.shield(self._progress)
 
     def _before(self, line: Line) -> list[Line]:
-        return [
-            one for one in self.lines if one.number < line.number and not _is_remark(one.record)
-        ]
+        return [one for one in self.lines if one.number < line.number and not one.is_remark]
 
     def is_over(self, channel: str) -> bool:
         """Whether nothing was recorded on a channel that has not happened or begun.
@@ -372,7 +383,7 @@ class Player:
     def waits_for(self) -> str:
         """Name the next thing that has not happened."""
         for line in self.lines:
-            if not line.done and not line.may_miss and not _is_remark(line.record):
+            if not line.done and not line.may_miss and not line.is_remark:
                 if line.is_server:
                     return f"{line} of the server was not played"
                 if line.record["direction"] == "note":
@@ -388,12 +399,17 @@ class Player:
             self.findings.append(f"a known difference did not occur: {difference}")
 
     def _missing(self, line: Line) -> str:
-        key = key_of(line.record)
         before = (one for one in self.lines if one.number < line.number)
-        again = any(
-            one.record["direction"] == "sent" and key_of(one.record) == key for one in before
-        )
+        again = any(one.record["direction"] == "sent" and one.key == line.key for one in before)
         return f"never sent{' again' if again else ''}: {described(line.record)}"
+
+
+class _TwoTurns:
+    """One turn of the loop for the client to be told of bytes, and one to take them."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        yield
+        yield
 
 
 def _is_end_of_session(record: Record) -> bool:
@@ -426,12 +442,3 @@ def _lines(transcript: Transcript) -> Iterator[Line]:
 
 def _is_note(record: Record, member: str) -> bool:
     return record["direction"] == "note" and member in record
-
-
-def _is_remark(record: Record) -> bool:
-    """Whether a note says what came of something, and not that the user did something."""
-    return record["direction"] == "note" and not record.keys() & {
-        "connected",
-        "outcome",
-        "visited",
-    }

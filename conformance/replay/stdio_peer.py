@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import socket
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +15,22 @@ from mcpclient.recording.transcript import Record, bytes_of_payload
 from .names import Names
 from .player import Player
 
-__all__ = ["StdioPeer", "can_hand_over"]
+__all__ = ["StdioPeer", "can_open_pipes"]
 
-_PROGRAM = Path(__file__).with_name("hand_over.py")
+_COPY = Path(__file__).with_name("copy_pipes.py")
+
+# Writes its process id to one descriptor of the player, and waits for the end of another. Its
+# standard streams become these meanwhile, so that the client's pipes have other descriptors, too.
+# A shell starts in a thirtieth of the time that Python needs, and a replay starts hundreds.
+_WAIT = 'exec 3<"/proc/$1/fd/$2" 4<&0 5>&1; echo $$ >"/proc/$1/fd/$3"; read end <&3; exit 0'
 
 # Bytes that a line of the client's may have.
 _LINE_LIMIT = 1 << 24
 
 
-def can_hand_over() -> bool:
-    """Whether this system lets one process hand its pipes to another."""
-    return hasattr(socket, "send_fds") and hasattr(socket, "AF_UNIX")
+def can_open_pipes() -> bool:
+    """Whether this system lets a process open the pipes of another."""
+    return sys.platform == "linux" and os.path.exists("/proc/self/fd") and os.path.exists("/bin/sh")
 
 
 class StdioPeer:
@@ -35,15 +38,15 @@ class StdioPeer:
 
     def __init__(self, player: Player) -> None:
         self._player = player
-        self._process: _HandedOver | _Copied = _HandedOver() if can_hand_over() else _Copied()
+        self._process: _Opened | _Copied = _Opened() if can_open_pipes() else _Copied()
         self._reading: asyncio.Task[None] | None = None
         self._output: asyncio.WriteTransport | None = None
 
     async def start(self) -> Any:
         """Return what to connect to."""
-        where = await self._process.listen()
+        command = await self._process.listen()
         self._reading = asyncio.get_running_loop().create_task(self._serve())
-        return [sys.executable, "-I", "-S", str(_PROGRAM), where]
+        return command
 
     async def until_left(self) -> None:
         """Wait until the client has closed its end."""
@@ -102,29 +105,28 @@ class StdioPeer:
             self._leave()
 
 
-class _HandedOver:
-    """The pipes of the process, which has handed them over."""
+class _Opened:
+    """The pipes of a process, opened by the player, who so writes to the very pipe that the client
+    reads, in the pieces it wants. The process holds them, too, until it exits.
+    """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._process: socket.socket | None = None
+        self._started, self._starting = os.pipe()
+        self._ending, self._end = os.pipe()
         self._input: asyncio.ReadTransport | None = None
 
-    async def listen(self) -> str:
-        """Return where the process finds the player."""
-        path = os.path.join(self._folder.name, "s")
-        self._socket.bind(path)
-        self._socket.listen(1)
-        self._socket.setblocking(False)
-        return path
+    async def listen(self) -> list[str]:
+        """Return the command of the process."""
+        player, *ends = map(str, (os.getpid(), self._ending, self._starting))
+        return ["/bin/sh", "-c", _WAIT, "sh", player, *ends]
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
         """Return the client's output, and the stream to write to, once the process has started."""
         loop = asyncio.get_running_loop()
-        self._process, _ = await loop.sock_accept(self._socket)
-        await _readable(self._process)
-        _, (source, sink), _, _ = socket.recv_fds(self._process, 1, 2)
+        await _readable(self._started)
+        process = int(os.read(self._started, 64))
+        source = os.open(f"/proc/{process}/fd/4", os.O_RDONLY | os.O_NONBLOCK)
+        sink = os.open(f"/proc/{process}/fd/5", os.O_WRONLY | os.O_NONBLOCK)
         output, _ = await loop.connect_write_pipe(
             asyncio.BaseProtocol, os.fdopen(sink, "wb", buffering=0)
         )
@@ -136,16 +138,16 @@ class _HandedOver:
 
     def let_exit(self) -> None:
         """Let the process exit."""
-        if self._process is not None:
-            self._process.close()
-            self._process = None
+        if self._end >= 0:
+            os.close(self._end)
+            self._end = -1
 
     async def close(self) -> None:
         """Close everything but the output."""
         if self._input is not None:
             self._input.close()
-        self._socket.close()
-        self._folder.cleanup()
+        for descriptor in (self._started, self._starting, self._ending):
+            os.close(descriptor)
 
 
 class _Copied:
@@ -157,12 +159,13 @@ class _Copied:
             asyncio.get_running_loop().create_future()
         )
 
-    async def listen(self) -> str:
-        """Return where the process finds the player."""
+    async def listen(self) -> list[str]:
+        """Return the command of the process."""
         self._server = await asyncio.start_server(
             self._connected, "127.0.0.1", 0, limit=_LINE_LIMIT
         )
-        return str(self._server.sockets[0].getsockname()[1])
+        port = self._server.sockets[0].getsockname()[1]
+        return [sys.executable, "-I", "-S", str(_COPY), str(port)]
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         send_at_once(writer)
@@ -188,11 +191,11 @@ def _resolve(future: asyncio.Future[None]) -> None:
         future.set_result(None)
 
 
-async def _readable(connection: socket.socket) -> None:
+async def _readable(descriptor: int) -> None:
     loop = asyncio.get_running_loop()
     ready: asyncio.Future[None] = loop.create_future()
-    loop.add_reader(connection, _resolve, ready)
+    loop.add_reader(descriptor, _resolve, ready)
     try:
         await ready
     finally:
-        loop.remove_reader(connection)
+        loop.remove_reader(descriptor)

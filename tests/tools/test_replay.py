@@ -48,9 +48,9 @@ def test_a_transcript_is_as_recorded_however_it_is_cut() -> None:
     is_as_recorded("stdio/sdk1-cancel", chunking=1)
 
 
-def test_where_pipes_cannot_be_handed_over_they_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows."""
-    monkeypatch.setattr(stdio_peer, "can_hand_over", lambda: False)
+def test_where_pipes_cannot_be_opened_they_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS."""
+    monkeypatch.setattr(stdio_peer, "can_open_pipes", lambda: False)
     for name in ("stdio/sdk1-cancel", "stdio/sdk1-progress"):
         is_as_recorded(name)
         is_as_recorded(name, chunking=1)
