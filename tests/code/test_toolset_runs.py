@@ -171,6 +171,7 @@ def test_hostile_code_does_not_get_out(name: str, facts: dict[str, Any]) -> None
     assert (outside / "key").read_text() == "s3cret"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in ESCAPES if name not in ONLY_CONFINED])
 @confined
 def test_without_a_sandbox_it_does(name: str, facts: dict[str, Any], tmp_path: Path) -> None:
