@@ -242,7 +242,6 @@ SLOW = {
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
     "tests/tools/test_distribution.py": "builds, and installs into environments",
     "tests/tools/soak/logins/test_logins.py": "kills processes for seconds",
-    "tests/tools/soak/test_soak.py": "kills processes for seconds",
     "tests/tools/test_page_lint.py": "starts Node",
     "tests/tools/test_saboteur.py": "runs the tests of a copy",
     "tests/tools/test_vendored.py": "copies all tests",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextvars
+import dataclasses
 import gc
 import os
 import signal
@@ -11,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 
@@ -19,7 +22,7 @@ from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
 from tests.support.subprocesses import TOP, lines_of, run_python
-from tests.sync.calling import ToolServer
+from tests.sync.calling import ToolServer, beginning
 
 NAME = "mcpclient"
 
@@ -394,3 +397,55 @@ def test_a_subinterpreter_works_or_refuses() -> None:
         """
     )
     assert printed.startswith(("listed 1", "refused: a blocking client needs a daemon thread"))
+
+
+def test_a_task_that_leaves_with_system_exit_takes_no_other_along() -> None:
+    """F-API-18: all clients share the loop, whatever an asynchronous handler does to it."""
+
+    async def leave() -> None:
+        sys.exit(3)
+
+    async def begin() -> None:
+        left.append(asyncio.ensure_future(leave()))
+
+    left: list[asyncio.Task[None]] = []
+    with ToolServer().connected() as client:
+        with pytest.raises(SystemExit):
+            loop_thread().run(leave())
+        loop_thread().run(begin())  # a task of its own, which stops the loop
+        assert client.call_tool("echo", {"message": "again"}).text == "again"
+        assert isinstance(left[0].exception(), SystemExit)
+        assert client.call_tool("echo", {"message": "still"}).text == "still"
+
+
+def test_a_call_and_its_handlers_see_the_context_of_its_thread() -> None:
+    """F-API-18, F-API-23: such as the current span of OpenTelemetry."""
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+
+    def hook(call: Any, proceed: Any) -> Any:
+        return proceed(dataclasses.replace(call, arguments={"message": variable.get()}))
+
+    with ToolServer().connected(around=[hook]) as client:
+
+        def call(word: str) -> str:
+            variable.set(word)
+            submitted = client.submit("call_tool", "echo", {"message": "x"})
+            called = client.call_tool("echo", {"message": "x"}).text
+            return f"{called}{submitted.result(5).text}"
+
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(call, "ab")) == ["aa", "bb"]
+
+
+def test_a_cancelled_future_cancels_the_call() -> None:
+    """F-API-18: a future of `submit` is one of concurrent.futures, also in this."""
+    began = threading.Event()
+    server = ToolServer()
+    server.tools["begin"] = beginning(began)
+    with server.connected() as client:
+        future = client.submit("call_tool", "begin")
+        assert began.wait(5)
+        assert future.cancel()
+        client.call_tool("echo", {"message": "x"})
+        assert len(server.sent("notifications/cancelled")) == 1
+        assert client.submit("connect").result(5) is client

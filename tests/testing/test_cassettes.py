@@ -138,3 +138,45 @@ def test_a_cassette_that_cannot_be_written_is_an_error(path: Path, mode: Mode) -
     path.mkdir()
     with pytest.raises(UsageError, match=r"cannot write the cassette .*folder"):
         tape.close()
+
+
+def use_and_fail(path: Path, server: Server, mode: Mode) -> None:
+    with cassette(path, mode=mode) as tape:
+        use(tape, server, ("a",))
+        raise LookupError
+
+
+def test_a_failure_of_the_test_itself_is_not_covered_up(path: Path) -> None:
+    """F-API-25: neither by calls that it did not come to, nor by half a recording."""
+    server = Server()
+    with pytest.raises(LookupError):
+        use_and_fail(path, server, "once")
+    assert list(path.parent.iterdir()) == []
+    with cassette(path) as tape:
+        use(tape, server, ("b",), ("a",))
+    before = path.read_text("utf-8")
+    modes: tuple[Mode, ...] = ("once", "all", "new")
+    for mode in modes:
+        with pytest.raises(LookupError):
+            use_and_fail(path, server, mode)
+        assert path.read_text("utf-8") == before
+
+
+def test_each_mode_records_what_it_says(path: Path) -> None:
+    """F-API-25: the server is asked for nothing else, and the file is the user's alone."""
+    server = Server()
+    ends: list[Any] = []
+    with pytest.raises(UsageError, match="cannot read the recording"):
+        cassette(path, mode="none")
+    modes: tuple[Mode, ...] = ("all", "all", "none", "once")
+    for mode, expected in zip(modes, ("a 1", "a 2", "a 2", "a 2")):
+        with cassette(path, mode=mode) as tape:
+            assert use(tape, server, ("a",)) == [expected]
+    with cassette(path, mode="new") as tape:
+        assert use(tape, server, ("b",), ("a",), on_close=ends.append) == ["b 3", "a 2"]
+    assert ends == [None]
+    with cassette(path, mode="none") as tape:
+        assert use(tape, Server(), ("a",), ("b",)) == ["a 2", "b 3"]
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+    if sys.platform != "win32":
+        assert path.stat().st_mode & 0o777 == 0o600
