@@ -8,7 +8,7 @@ import pytest
 
 from mcpclient.adapters.limits import Limits, Media, MediaRules
 from mcpclient.adapters.parts import Prepared, parts_of, prepared
-from mcpclient.errors import UsageError
+from mcpclient.errors import ConnectFailed, ProcessExited, ServersFailed, UsageError
 from mcpclient.protocol.types import CallToolResult
 from tests.adapters.outcomes import OUTCOMES, PNG, encoded
 from tests.support.tables import each_row
@@ -125,3 +125,11 @@ def test_a_result_keeps_invisible_text_and_is_marked() -> None:
     assert made.text == f"a\u200bb\n[Note of the client: {told}]"
     prepared(result, Limits(), MediaRules())
     assert result.warnings == [told]
+
+
+def test_output_of_a_process_is_for_the_user_only() -> None:
+    """F-TOOL-9: no provider of a model gets it, in whichever exception it is."""
+    exited = ProcessExited(["server"], 3, "token=hunter2\n", "debug: hunter2")
+    for error in (exited, ConnectFailed("a", str(exited)), ServersFailed({"a": exited})):
+        (text,) = prepared(error, LIMITS, RULES).parts
+        assert "hunter2" in str(error) and "hunter2" not in str(text)

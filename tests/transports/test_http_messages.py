@@ -84,3 +84,17 @@ def test_sessions_that_expired() -> None:
         assert error.status == 404
     assert type(error_of(400, b"", in_session=True)) is HttpError
     assert type(error_of(404, refusal())) is PeerError
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (401, refusal()),
+        (403, refusal()),
+        (400, refusal(request_id=2)),
+        (400, refusal(-32000, None)),
+    ],
+)
+def test_an_error_that_remains_one_of_http(status: int, body: object) -> None:
+    """F-HTTP-7, F-LIFE-3: one of authorization, or an error that answers something else."""
+    assert type(error_of(status, body)) is HttpError
