@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.capture.notes import note
+from conformance.capture.records import AUTH_PORT, PORT
+from conformance.capture.taps import with_port
 from conformance.replay.user import User
 from conformance.situation import follow
 
@@ -51,6 +53,8 @@ class Watcher:
         return location
 
     def played(self, text: str) -> str:
+        for port, shown in zip(self._behind, (PORT, AUTH_PORT)):
+            text = with_port(text.encode(), shown, int(port)).decode()
         return text
 
 

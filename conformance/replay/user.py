@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
@@ -98,7 +99,7 @@ class User:
             "protocol_version": self._offers,
             "strict_version": True,  # as strict as the reference clients are
             "validate": "strict",
-            "auth": authentication(self._auth, info["name"], self._watcher.visit),
+            "auth": self._authentication(info["name"]),
             "client_info": info,
             "on_notification": self._notified,
             "stderr": "discard",
@@ -120,6 +121,11 @@ class User:
         if self._client.instructions is not None:
             connected["instructions"] = self._client.instructions
         return connected
+
+    def _authentication(self, client_name: str) -> Any:
+        # It may name places of the server's.
+        auth = json.loads(self._watcher.played(json.dumps(self._auth)))
+        return authentication(auth, client_name, self._watcher.visit)
 
     async def run(self) -> None:
         """Do the steps."""
@@ -189,6 +195,8 @@ class User:
             await asyncio.sleep(found.get("after", 0))
             if "raises" in found:
                 raise ValueError(found["raises"])
+            if "stops" in found:
+                raise asyncio.CancelledError
             return _in_words_of_the_library(found)
 
         return answer

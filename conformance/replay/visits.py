@@ -38,6 +38,8 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Brow
             options[name] = auth[name]
     if "scope" in auth:
         options["scopes"] = auth["scope"].split()
+    if "endpoints" in options:
+        options["endpoints"] = mcpclient.Endpoints(**options["endpoints"])
     if auth["grant"] == "workload":
         store = mcpclient.MemoryStore()
         return mcpclient.WorkloadIdentity(assertion=auth["value"], store=store, **options)

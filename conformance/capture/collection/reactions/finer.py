@@ -201,6 +201,28 @@ _STREAMS = (
             ("is-a-page", plain(200, "Hello"), True),
         )
     ),
+    reaction(
+        "own-stream-is-wanted-again",
+        "Streamable HTTP, Listening for Messages: a client MAY open the stream again.",
+        Plan(
+            {
+                "GET": (
+                    stream("retry: 50\n\n", TOOLS_CHANGED, Await("notifications/initialized")),
+                    plain(403),
+                    stream(Await("tools/call"), TOOLS_CHANGED, Await("DELETE")),
+                )
+            }
+        ),
+        wait("tools/list_changed"),
+        {"do": "pause", "seconds": 0.3},
+        PING,
+        {
+            "do": "listen",
+            "tools": True,
+            "steps": (HELLO,),
+            "until": {"method": "notifications/tools/list_changed", "count": 2},
+        },
+    ),
     *(
         reaction(
             f"resumes-and-{name}",
@@ -284,6 +306,22 @@ _STREAMS = (
         )
     ),
 )
+
+
+def _in_a_session(
+    name: str, clause: str, replies: dict[str, tuple[Reply, ...]], *steps: Step, **members: Any
+) -> Reaction:
+    return reaction(name, clause, Plan(replies), *steps, **members)
+
+
+_STOPS: dict[str, tuple[Any, Reply]] = {
+    "": (_in_a_session, stream(_WHO_IS_IT, Await("answer"), ANSWER)),
+    "-statelessly": (
+        stateless,
+        Reply(result={"resultType": "input_required", "inputRequests": {"who": WHO}}),
+    ),
+}
+
 
 _QUESTIONS = (
     reaction(
@@ -372,6 +410,35 @@ _QUESTIONS = (
         *[HELLO] * 9,
         transports="stdio",
         client=USER,
+    ),
+    *(
+        make(
+            f"asks-a-user-who-stops{name}",
+            "JSON-RPC 2.0, 5.1: -32603 where the client's own function fails.",
+            {"tools/call": (reply, USUAL)},
+            HELLO,
+            HELLO,
+            transports="stdio http",
+            client={**USER, "elicitation": [{"stops": True}]},
+        )
+        for name, (make, reply) in _STOPS.items()
+    ),
+    stateless(
+        "asks-what-is-ill-formed-statelessly",
+        "Patterns: servers send no requests; clients send no responses, not even errors.",
+        {
+            "tools/call": (
+                stream(
+                    {"jsonrpc": "2.0", "id": 10, "method": "ping", "params": [1]},
+                    {"jsonrpc": "2.0", "id": 11, "method": 1},
+                    asked(12, "ping"),
+                    ANSWER,
+                ),
+                USUAL,
+            )
+        },
+        HELLO,
+        HELLO,
     ),
     stateless(
         "wants-input-in-turn",

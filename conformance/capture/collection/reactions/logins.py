@@ -88,6 +88,8 @@ _FOUND = (
             "of-another": json(resource="https://example.com/mcp", authorization_servers=["x"]),
             "of-all": json(resource=f"{ORIGIN}/", authorization_servers=[ORIGIN]),
             "of-a-part": json(resource=f"{ORIGIN}/mc", authorization_servers=[ORIGIN]),
+            "with-a-slash": json(resource=f"{ORIGIN}/mcp/", authorization_servers=[ORIGIN]),
+            "busy": plain(429),
             "of-a-query": json(resource=f"{ORIGIN}/mcp?a=1", authorization_servers=[ORIGIN]),
             "ill-typed": json(resource=f"{ORIGIN}/mcp", authorization_servers="one"),
             "without-servers": json(resource=f"{ORIGIN}/mcp", authorization_servers=[]),
@@ -102,6 +104,7 @@ _FOUND = (
             "no-json": plain(200, "<p>Hello</p>"),
             "failing": plain(503),
             "empty": json(issuer=ORIGIN),
+            "busy": plain(429),
         }.items()
     ),
     *(
@@ -126,6 +129,23 @@ _FOUND = (
     ),
 )
 
+_TRUST = "Authorization server discovery: credentials go to the issuer that the user trusts only."
+_ENDPOINTS = {
+    "token_endpoint": f"{ORIGIN}/token",
+    "authorization_endpoint": f"{ORIGIN}/authorize",
+    "registration_endpoint": f"{ORIGIN}/register",
+}
+_OF_TENANT = {"options": {"issuer": f"{ORIGIN}/tenant"}}
+_SECRET = {"client_id": "client-1", "client_secret": "the-secret-of-client-1"}
+_LEGACY = {
+    "initialize": (_refused(401), USUAL),
+    _PRM: (plain(404),),
+    _PRM_AT_ROOT: (plain(404),),
+    _AS: (
+        json(issuer=f"{ORIGIN}/tenant", code_challenge_methods_supported=["S256"], **_ENDPOINTS),
+    ),
+}
+
 _OTHERWISE = (
     *(
         _login(f"for-{name}", _DISCOVERY, HELLO, PING, auth={**_CODE, **auth}, **members)
@@ -138,6 +158,16 @@ _OTHERWISE = (
                 {"scope": "tools"},
                 {"metadata": {"scopes_supported": ["tools", "offline_access"]}},
             ),
+        )
+    ),
+    *(
+        _login(f"by-{name}", _TRUST, HELLO, auth={**_CODE, **auth}, replies=replies)
+        for name, auth, replies in (
+            ("named-endpoints", {"options": {"endpoints": _ENDPOINTS}}, {}),
+            ("a-named-issuer", {"options": {"issuer": ORIGIN}}, {}),
+            ("another-issuer", {"options": {"issuer": "https://example.com"}}, {}),
+            ("an-issuer-named-elsewhere", _OF_TENANT, _LEGACY),
+            ("an-issuer-named-elsewhere-with-a-secret", {**_OF_TENANT, **_SECRET}, _LEGACY),
         )
     ),
     _login(
@@ -179,7 +209,12 @@ _GRANTED = (
                 f"that-lasts-{name}": json(
                     access_token="the-token-with-the-number-1", token_type="Bearer", expires_in=time
                 )
-                for name, time in {"a-string": "3600", "nothing": 0, "for-ever": None}.items()
+                for name, time in {
+                    "a-string": "3600",
+                    "soon": "soon",
+                    "nothing": 0,
+                    "for-ever": None,
+                }.items()
             },
         }.items()
     ),
@@ -219,6 +254,35 @@ _RENEWED = (
         replies={
             "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
             _TOKEN: (USUAL, _error("invalid_grant"), USUAL),
+        },
+    ),
+    _login(
+        "refresh-keeps-what-is-left-out",
+        "RFC 6749, 6: a response without a refresh token leaves the one before in force.",
+        HELLO,
+        HELLO,
+        replies={
+            "tools/call": (*(_refused(401, 'error="invalid_token"'), USUAL) * 2,),
+            _TOKEN: (
+                USUAL,
+                json(access_token="the-token-with-the-number-2", token_type="bearer"),
+                USUAL,
+            ),
+        },
+    ),
+    _login(
+        "challenged-in-several-schemes",
+        _DISCOVERY,
+        HELLO,
+        replies={
+            "initialize": (
+                Reply(
+                    401,
+                    {"WWW-Authenticate": 'Basic realm="a, b", scope="c", BEARER Scope = "d\\"e f"'},
+                    body=b"",
+                ),
+                USUAL,
+            )
         },
     ),
     _login(
