@@ -17,14 +17,15 @@ pytestmark = pytest.mark.needs_posix
 
 @pytest.fixture
 def listener(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
-    """The socket of a session called ``it``."""
     monkeypatch.setattr(front, "sessions_folder", lambda environ: str(tmp_path))
     tmp_path.chmod(0o700)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(tmp_path / "it.run"))
         listener.listen()
         listener.setblocking(False)
+        socket.setdefaulttimeout(1)  # of a front that waits for an answer
         yield listener
+        socket.setdefaulttimeout(None)
 
 
 def test_a_listener_of_another_user_gets_nothing(
