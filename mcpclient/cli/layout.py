@@ -11,21 +11,23 @@ import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 from ..framing.escaping import escape
 
 
-class Style(NamedTuple):
+class Style:
     """The abilities of an output stream.
 
     ``columns``: its width; None where lines may have any length. ``pictures``: how it takes images,
     see `render.pictures_of`.
     """
 
-    colour: bool = False
-    columns: int | None = None
-    pictures: str = ""
+    def __init__(
+        self, colour: bool = False, columns: int | None = None, pictures: str = ""
+    ) -> None:
+        self.colour: bool = colour
+        self.columns: int | None = columns
+        self.pictures: str = pictures
 
     def bold(self, text: str) -> str:
         """Return the text in bold."""
