@@ -8,13 +8,10 @@ from contextlib import suppress
 from typing import Any, Callable
 
 from ..client.client import Client
-from ..client.client_keeper import ClientKeeper
-from ..client.connection.connection import Connection
 from ..client.connection.limits import RequestOptions
-from ..client.connection.reconnection import Reconnect, Status
+from ..client.connection.reconnection import Reconnect
 from ..client.events.around import not_called
-from ..client.listed_tools import ListedTools
-from ..errors import McpError, PeerError, ProtocolViolation, ServerUnavailable
+from ..errors import McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
 from ..jsonrpc.peer import Params
@@ -38,32 +35,18 @@ _RELAYED = CARRIERS | {"completion/complete", "ping"}
 OWN = ("notifications/cancelled", "notifications/subscriptions/acknowledged")
 
 
-class _Keeper(ClientKeeper):
-    """Keeps the connection of a server that is judged before each start."""
-
-    judge: Callable[[], None]
-
-    async def _connect(self) -> None:
-        self.judge()
-        await super()._connect()
-
-    def _outcome(self, error: Exception) -> Status:
-        is_refused = isinstance(error, ServerUnavailable)
-        return Status.DENIED if is_refused else super()._outcome(error)
-
-
 class Bridge(HostService, Upstream):
     """One host and one server.
 
-    ``make_client`` takes options that come from the host. ``judge`` raises `ServerUnavailable` if
-    the server may not be started. ``explain`` returns an error as the host shows it. ``limits``: of
-    each request; the host has its own. ``offers`` returns whether the tool of a name is offered.
+    ``make_client`` takes options that come from the host. ``judge``: the ``decision`` of its
+    `Wiring`. ``explain`` returns an error as the host shows it. ``limits``: of each request; the
+    host has its own. ``offers`` returns whether the tool of a name is offered.
     """
 
     def __init__(
         self,
         make_client: Callable[..., Client],
-        judge: Callable[[], None],
+        judge: Callable[[], str],
         explain: Callable[[McpError], str],
         limits: RequestOptions,
         offers: Callable[[object], bool] = lambda name: True,
@@ -118,13 +101,9 @@ class Bridge(HostService, Upstream):
                 self._client = await self._connected(options)  # it may speak the other era only
 
     async def _connected(self, options: Mapping[str, Any]) -> Client:
-        def keeper(connection: Connection, listed: ListedTools) -> ClientKeeper:
-            keeper = _Keeper(connection, listed, Reconnect())
-            keeper.judge = self._judge
-            return keeper
-
-        wiring = self.wiring()._replace(guard=self._guard, keeper=keeper)
-        return await self._make_client(**options, _wiring=wiring).connect()
+        wiring = self.wiring()._replace(guard=self._guard, decision=self._judge)
+        client = self._make_client(**options, reconnect=Reconnect(), _wiring=wiring)
+        return await client.connect()
 
     async def initialized(self) -> Params:
         """Return the result of ``initialize``: the server's own, where it has one."""

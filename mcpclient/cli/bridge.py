@@ -236,10 +236,11 @@ def _own_streams() -> tuple[IO[bytes], IO[bytes]]:
     return os.fdopen(stdin, "rb", 0), os.fdopen(stdout, "wb", 0)
 
 
-def _judge(server: Server) -> None:
-    """Raise `ServerUnavailable` if an entry may not be used any more, or has changed since."""
+def _judge(server: Server) -> str:
+    """Return why an entry may be used; raise `ServerUnavailable` if it may not, or has changed."""
     if server.config is None:
-        return
+        return ""
     now = Gate().admit(server.config, switched_on=True)
     if now.state != "ready" or now.target != server.target:
         raise ServerUnavailable(now.name, now.state, now.reason or "its entry has changed")
+    return now.decision

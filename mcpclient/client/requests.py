@@ -75,12 +75,11 @@ class Requests:
 
                 cached = ClientCache(connection)
         self._caller = CallRecovery(connection, refresh_tools, cached)
-        make_keeper = options.wiring.keeper
-        if options.reconnect is not None and make_keeper is None:
+        self._keeper: ClientKeeper | None = None
+        if options.reconnect is not None:
             from .client_keeper import ClientKeeper
 
-            make_keeper = partial(ClientKeeper, policy=options.reconnect)
-        self._keeper: ClientKeeper | None = make_keeper and make_keeper(connection, self._listed)
+            self._keeper = ClientKeeper(connection, self._listed, options.reconnect)
         # With one, each call waits for its connection, and may be repeated.
         self._shares_batches = self._keeper is None
 

@@ -181,7 +181,7 @@ async def hosted(
 @asynccontextmanager
 async def bridged(
     server: McpServer | ServerSide,
-    judge: Callable[[], None] = lambda: None,
+    judge: Callable[[], str] = str,
     offers: Callable[[object], bool] = lambda name: True,
     limits: RequestOptions = NO_LIMITS,
     **options: Any,

@@ -169,9 +169,10 @@ async def test_a_server_that_may_not_start_again_stays_away() -> None:
     """F-BRIDGE-1: its entry is judged before each start."""
     refusals: list[McpError] = []
 
-    def judge() -> None:
+    def judge() -> str:
         if refusals:
             raise refusals[0]
+        return ""
 
     async with bridged(McpServer("handshake"), judge=judge) as (host, side):
         await host.initialize()

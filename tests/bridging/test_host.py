@@ -174,7 +174,7 @@ def test_threads_move_the_bytes_where_no_loop_can() -> None:
         server = ServerSide(McpServer("handshake"))
         bridge = Bridge(
             lambda **others: Client(server, cache=False, **others),
-            lambda: None,
+            str,
             str,
             RequestOptions(None, None),
         )

@@ -236,7 +236,7 @@ async def main():
     reads, writes = os.pipe(), os.pipe()
     os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
     watch()
-    bridge = Bridge(None, None, str, RequestOptions())
+    bridge = Bridge(None, str, str, RequestOptions())
     stdin, stdout = os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0)
     serving = asyncio.ensure_future(bridge.serve(stdin, stdout))
     has_answered = asyncio.Event()

@@ -188,16 +188,18 @@ class Connection(LoopBound):
                 # The caller may close it while this awaits the lock or the earlier session's end.
             if self._resting is State.CLOSED:
                 raise ClientClosed()
+            decision = self.options.wiring.decision()
             self._connecting = session = self._new_session()
             eras, key = self.options.eras, self.route.key
+            remembered = eras.recall(key)
             opening = Opening(self.route, self.options, session, starts_once=eras.starts_once(key))
             agreed = None
             try:
                 with self.options.hooks.reporting(self.name, "connect"):
                     if self.audit is None and not self.watchers:
-                        agreement = await opening.run(eras.recall(key))
+                        agreement = await opening.run(remembered)
                     else:
-                        agreement = await self._observed(opening, session, eras.recall(key))
+                        agreement = await self._observed(opening, session, decision, remembered)
                 await self._repeat_log_level(session, agreement.era)
                 if session.ended is not None:
                     raise session.ended.again()
@@ -221,7 +223,7 @@ class Connection(LoopBound):
                 await self._report(session, agreement)
 
     async def _observed(
-        self, opening: Opening, session: Session, remembered: Era | None
+        self, opening: Opening, session: Session, decision: str, remembered: Era | None
     ) -> Agreement:
         """Open a session, with the hooks that watch that around it, and a line in the audit log."""
         from ..events.around import surrounded
@@ -240,7 +242,6 @@ class Connection(LoopBound):
             await connect(call)
         else:
             is_confined = bool(self.options.sandbox)
-            decision = self.options.wiring.decision()
             with self.audit.starting(self.route.shown, decision, sandbox=is_confined):
                 await connect(call)
         return agreed[0]

@@ -82,11 +82,11 @@ class Wiring(NamedTuple):
     - ``decode``: decodes the messages of the server. ``observers``: see `Observer`.
     - ``guard``: takes method and params of every request; returns a result to use instead of the
       server's, or None, or raises.
-    - ``decision``: returns why the server may start, for the audit log.
+    - ``decision``: returns why the server may start, for the audit log; called before each start,
+      and raises `ServerUnavailable` if it may not.
     - ``caps``: all servers' by name, which outlive their connections.
     - ``ask_elsewhere``: takes method, params and options of a request that a replay does not have.
     - ``answers``: the arguments of `Handlers.forward_to`.
-    - ``keeper``: makes a `ClientKeeper` of a connection and its tools, in place of ``reconnect``.
     - ``version``: a revision that the server agreed on earlier, so that its era is expected.
     """
 
@@ -97,7 +97,6 @@ class Wiring(NamedTuple):
     caps: dict[str, Caps] | None = None
     ask_elsewhere: Callable[..., Awaitable[dict[str, Any]]] | None = None
     answers: tuple[Any, ...] = ()
-    keeper: Callable[..., Any] | None = None
     version: str = ""
 
 

@@ -23,7 +23,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ...errors import ConnectFailed, HttpError, McpError, UsageError
+from ...errors import ConnectFailed, HttpError, McpError, ServerUnavailable, UsageError
 from ...errors.authorization import (
     AuthorizationDenied,
     AuthorizationRequired,
@@ -202,6 +202,8 @@ def after_attempt(error: McpError) -> Status:
 
     Where several ways were tried, one that was refused for lack of authorization says most.
     """
+    if isinstance(error, ServerUnavailable):
+        return _S.DENIED
     reasons = [error, *getattr(error, "attempts", ())]
     if any(isinstance(each, RegistrationRequired) for each in reasons):
         return _S.NEEDS_CLIENT_REGISTRATION
