@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Callable
 
+from ..client.answers.peer import Params
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import Reconnect
@@ -14,7 +15,6 @@ from ..client.events.around import not_called
 from ..errors import McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
-from ..jsonrpc.peer import Params
 from ..net.futures import in_slices
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, event_of
 from .host import HostService

@@ -7,13 +7,13 @@ import asyncio
 from logging import ERROR, WARNING
 from typing import IO, Any, Callable
 
+from ..client.answers.peer import Params, Peer
 from ..client.connection.limits import RequestOptions
 from ..errors import McpError, PeerError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer
 from ..jsonrpc.codec import VerbatimObject, encode, encode_large, finite
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
-from ..jsonrpc.peer import Params, Peer
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
 from ..protocol.negotiation import HANDSHAKE_VERSIONS, LATEST_HANDSHAKE, STATELESS_VERSIONS
@@ -50,8 +50,7 @@ class HostService(Peer):
     """
 
     def __init__(self, limits: RequestOptions) -> None:
-        self.tasks: BackgroundTasks = BackgroundTasks(_log)
-        super().__init__(lambda: asyncio.get_running_loop().create_future(), self.tasks.start)
+        super().__init__(BackgroundTasks(_log))
         self.limits = limits
         self.version: str = ""
         self.declared: tuple[Params, Params] = {}, {}

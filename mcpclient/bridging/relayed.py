@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Callable, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
@@ -17,7 +17,7 @@ from ..jsonrpc.messages import Message, RequestId, result_of
 from ..protocol.negotiation import REPEATABLE
 
 if TYPE_CHECKING:
-    from ..jsonrpc.peer import Peer
+    from .host import HostService
 
 _NO_LIMITS = RequestOptions(None, None)
 
@@ -38,35 +38,36 @@ def plain_session(client: Client, method: str, params: Mapping[str, Any] | None)
 class Relayed:
     """One request under way, in the place of the future that would wait for its response.
 
-    The response is written in the same turn of the event loop in which it is read, by ``in_turn``,
-    see `HostChannel.in_turn`. ``asked``: the params of the host, where the server gets others.
+    The response is written in the same turn of the event loop in which it is read, by
+    `HostService.in_turn`. ``asked``: the params of the host, where the server gets others.
     """
 
     def __init__(
         self,
+        host: HostService,
         session: Session,
         method: str,
         params: Mapping[str, Any] | None,
-        in_turn: Callable[..., None],
         asked: Mapping[str, Any] | None = None,
     ) -> None:
+        self._host = host
         self._session = session
-        self._in_turn = in_turn
         self._method = method
         self._params = params
         self._asked = params if asked is None else asked
         self._sent: Sent | None = None
         self._is_done = False
 
-    def begin(self, peer: Peer, request_id: RequestId) -> None:
-        """Send the request; the response goes to ``peer``."""
-        self._peer, self._id = peer, request_id
+    def begin(self, request_id: RequestId) -> None:
+        """Send the request of the host, who gets the response."""
+        self._id = request_id
         waiter = cast("asyncio.Future[Message]", self)
         try:
             self._sent = self._session.begin(self._method, self._params, _NO_LIMITS, waiter=waiter)
         except Exception:  # also of a transport that is not of this library
             self._is_done = True
-            peer.answer(request_id, self._method, self._asked)  # it fails there, with its reason
+            # It fails there, with its reason.
+            self._host.answer(request_id, self._method, self._asked)
             return
         if self._is_done:  # it was answered at once
             self._session.give_up(self._sent)
@@ -94,24 +95,24 @@ class Relayed:
         """Pass the response on."""
         self._is_done = True
         self._end()
-        self._peer.finished(self._id)
-        self._in_turn(self._respond, message, is_first=True)
+        self._host.finished(self._id)
+        self._host.in_turn(self._respond, message, is_first=True)
 
     def _respond(self, message: Message) -> None:
         try:
-            self._peer.send(messages.response(self._id, result_of(message)))
+            self._host.send(messages.response(self._id, result_of(message)))
         except McpError as error:
-            self._peer.fail(self._id, self._method, error)
+            self._host.fail(self._id, self._method, error)
 
     def set_exception(self, error: BaseException) -> None:
         """Report a failure, or repeat a request that only reads."""
         self._is_done = True
         self._end()
         if isinstance(error, ConnectionLost) and self._method in REPEATABLE:
-            self._peer.answer(self._id, self._method, self._asked)
+            self._host.answer(self._id, self._method, self._asked)
             return
-        self._peer.finished(self._id)
-        self._peer.fail(self._id, self._method, error)
+        self._host.finished(self._id)
+        self._host.fail(self._id, self._method, error)
 
 
 def renamed(params: Mapping[str, Any], name: str, key: str = "name") -> Mapping[str, Any]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, NamedTuple
 
+from ..client.answers.peer import Params
 from ..errors import PeerError
 from ..jsonrpc.codec import encode, finite
 from ..jsonrpc.messages import ErrorCode
@@ -25,8 +26,6 @@ CARRIERS = frozenset({"tools/call", "prompts/get", "resources/read"})
 _CARRIED_WITHIN = 60.0
 # The most calls that wait for a retry; then the oldest is cancelled.
 _MAX_HELD = 100
-
-Params = Mapping[str, Any]
 
 
 class _Question(NamedTuple):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..client.answers.peer import Params
 from ..protocol.listen import SUBSCRIPTION_ID, EventsMissed, ListenEvent, ListenFilter
 from ..protocol.negotiation import STATELESS_VERSIONS
 
@@ -28,8 +28,6 @@ OF_A_RETRY = ("inputResponses", "requestState")
 """The params that a retry has beside its call's."""
 
 _CACHEABLE = ("/list", "/read", "/discover")
-
-Params = Mapping[str, Any]
 
 
 def stateless_meta(params: Params) -> Params | None:

@@ -6,6 +6,7 @@ import abc
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable
 
+from ..client.answers.peer import Params
 from ..client.client import Client
 from ..client.connection.connection import Connection
 from ..client.connection.options import Wiring
@@ -14,7 +15,6 @@ from ..client.requests import connection_of
 from ..client.subscription import Subscription
 from ..errors import McpError
 from ..framing.logs import logger_for
-from ..jsonrpc.peer import Params
 from ..jsonrpc.verbatim import decode_verbatim
 from ..protocol.listen import ListenFilter
 from ..protocol.negotiation import STATELESS_VERSIONS
@@ -121,7 +121,7 @@ class Upstream(Observer, abc.ABC):
             return None
         if meta is None:
             host.become_ready()
-        return Relayed(session, method, params, host.in_turn, asked)
+        return Relayed(host, session, method, params, asked)
 
     # Questions and events
 

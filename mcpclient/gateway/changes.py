@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Callable
 from ..bridging.bridge import OWN
 from ..bridging.translation import LISTS, told
 from ..bridging.upstream import Upstream
+from ..client.answers.peer import Params
 from ..errors import McpError
 from ..jsonrpc.messages import RequestId
-from ..jsonrpc.peer import Params
 from ..protocol.listen import SUBSCRIPTION_ID, ListenEvent, ListenFilter, ResourceUpdated, event_of
 
 if TYPE_CHECKING:

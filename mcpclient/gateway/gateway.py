@@ -17,6 +17,7 @@ from typing import IO, Any, Callable, Literal
 from ..bridging.host import HostService
 from ..bridging.relayed import Relayed, renamed
 from ..bridging.translation import REMOVED, Introduction, completed
+from ..client.answers.peer import Params
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import UNDER_WAY
 from ..client.events.around import not_called, refusal
@@ -27,7 +28,6 @@ from ..hints import hint_for
 from ..hints.shell import SHELL
 from ..jsonrpc.codec import VerbatimObject
 from ..jsonrpc.messages import ErrorCode, RequestId
-from ..jsonrpc.peer import Params
 from ..manager.events import StatusChanged, ToolsUpdated
 from ..manager.manager import Manager
 from ..manager.server import Server
@@ -203,7 +203,7 @@ class Gateway(HostService):
                 self._settled.notify()
                 self.changes.updated(SERVERS, {"uri": SERVERS})
 
-    # jsonrpc.peer.Service
+    # client.answers.peer.Peer
 
     async def handle(
         self, request_id: RequestId, method: str, params: Params | None, meta: Params | None

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..adapters.agent_tools import new_tool, text_result
 from ..adapters.toolbox import Toolbox
+from ..client.answers.peer import Params
 from ..client.events.around import refusal
 from ..code.toolset import CodeMode
 from ..framing.invisible import without_invisible
 from ..framing.visible_texts import with_visible_texts
-from ..jsonrpc.peer import Params
 from ..manager.tools import ManagedTool, ToolList
 from ..net.clocks import steady_seconds
 from ..net.futures import in_slices

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bridging.relayed import Relayed
 from ..bridging.upstream import Upstream
+from ..client.answers.peer import Params
 from ..client.client import Client
 from ..client.connection.call_recovery import CallDeadline
 from ..client.connection.connection import all_pages
@@ -16,7 +17,6 @@ from ..client.connection.limits import RequestOptions
 from ..client.connection.options import Wiring
 from ..errors import ConnectionLost, McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
-from ..jsonrpc.peer import Params
 from ..manager.server import Server
 from ..protocol.listen import ListenFilter
 from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE

@@ -18,6 +18,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, Callable
 
 from .. import errors
+from ..client.answers.peer import Peer
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import Wiring
@@ -29,7 +30,6 @@ from ..framing.uri import Url
 from ..jsonrpc import messages
 from ..jsonrpc.codec import encode
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
-from ..jsonrpc.peer import Peer
 from ..jsonrpc.verbatim import decode_verbatim
 from ..net.clocks import timestamp
 from ..net.futures import BackgroundTasks, in_slices
@@ -158,8 +158,7 @@ class Caller(Peer, asyncio.Protocol):
     """The connection of one command. ``joined``: it has sent the session's token."""
 
     def __init__(self, session: OpenSession) -> None:
-        self._tasks = BackgroundTasks(lambda error: None)  # of callers that have gone
-        super().__init__(asyncio.get_running_loop().create_future, self._tasks.start)
+        super().__init__(BackgroundTasks(lambda error: None))  # of callers that have gone
         self.latest: int = 0
         self.joined: bool = False
         self._session = session
@@ -181,7 +180,7 @@ class Caller(Peer, asyncio.Protocol):
         self.end_questions(PeerError(ErrorCode.INTERNAL_ERROR, "the user has left"))
         self._session.callers.remove(self)
         for uri in list(self._subscribed):
-            self._tasks.start(self._unsubscribe(uri))
+            self.tasks.start(self._unsubscribe(uri))
         self._session.watch_idleness()
 
     def data_received(self, data: bytes) -> None:
@@ -221,7 +220,7 @@ class Caller(Peer, asyncio.Protocol):
         if method == "mcpclient/join":
             self.joined = True
             self._session.watch_idleness()
-            self._tasks.start(self._welcome(message["id"]))
+            self.tasks.start(self._welcome(message["id"]))
             return
         self.send(messages.response(message["id"], self._session.state()))
         if method == "mcpclient/close":
@@ -244,7 +243,7 @@ class Caller(Peer, asyncio.Protocol):
 
     def notification(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Pass a notification on."""
-        self._tasks.start(self._connection.session.notify(method, params))
+        self.tasks.start(self._connection.session.notify(method, params))
 
     async def request(
         self, request_id: RequestId, method: str, params: Mapping[str, Any] | None

@@ -111,7 +111,7 @@ PARTS: dict[str, Part] = {
     ),
     "bridge": Part(
         "a stdio server in front of another server",
-        ("bridging.", "jsonrpc.peer", "jsonrpc.verbatim"),
+        ("bridging.", "client.answers.peer", "jsonrpc.verbatim"),
     ),
     "gateway": Part("a stdio server in front of many servers", ("gateway.",)),
     "vendor": Part("making such copies", ("vendoring.copying", "vendoring.parts")),

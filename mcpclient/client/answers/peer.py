@@ -1,24 +1,25 @@
-"""The serving half of a connection: requests that a peer sends, and questions back to it. No I/O.
+"""The serving half of a connection: requests that a peer sends, and questions back to it.
 
-A subclass sends messages and serves requests, and gives the means to wait and to run tasks.
+A subclass sends messages and serves requests.
 """
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Awaitable, Coroutine, Mapping
+import asyncio
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, Callable, Protocol
+from typing import Any, Protocol
 
-from ..errors import McpError, PeerError, UsageError
-from ..framing.logs import logger_for
-from ..framing.ndjson import Line
-from . import messages
-from .codec import MalformedMessage, finite
-from .correlator import Waiter
-from .messages import CancelReason, ErrorCode, Message, RequestId, result_of
-from .response_id import find_response_id
-from .verbatim import decode_verbatim
+from ...errors import McpError, PeerError, UsageError
+from ...framing.logs import logger_for
+from ...framing.ndjson import Line
+from ...jsonrpc import messages
+from ...jsonrpc.codec import MalformedMessage, finite
+from ...jsonrpc.messages import CancelReason, ErrorCode, Message, RequestId, result_of
+from ...jsonrpc.response_id import find_response_id
+from ...jsonrpc.verbatim import decode_verbatim
+from ...net.futures import BackgroundTasks
 
 _logger = logger_for("mcpclient.peer")
 
@@ -29,58 +30,30 @@ _MAX_BATCH = 1000
 Params = Mapping[str, Any]
 
 
-class Running(Protocol):
-    """A request under way, which the peer may cancel; a task is one."""
+class Relay(Protocol):
+    """A request that is served without a task."""
+
+    def begin(self, request_id: RequestId, /) -> None:
+        """Begin; the peer gets the response, maybe at once."""
 
     def cancel(self, reason: str, /) -> object:
         """Cancel it; the peer gets no response."""
 
 
-class Relay(Running, Protocol):
-    """A request that is served without a task."""
-
-    def begin(self, peer: Peer, request_id: RequestId, /) -> None:
-        """Begin; the response goes to ``peer``, maybe at once."""
-
-
-class Answer(Waiter, Awaitable[Message], Protocol):
-    """A waiter that can be awaited, such as an `asyncio.Future`."""
-
-    def cancelled(self) -> bool:
-        """Whether it was cancelled."""
-        ...
-
-
-class _Task:
-    """The task of a request, which knows its entry before it begins."""
-
-    __slots__ = ("task",)
-
-    task: Running
-
-    def cancel(self, reason: str, /) -> object:
-        return self.task.cancel(reason)
-
-
 class Peer(abc.ABC):
     """A connection to a peer that sends requests, which a subclass serves.
 
-    ``new_answer`` returns a waiter for one response, ``start`` runs a coroutine as a task. Lines
-    and messages of the peer are given to `take_line` and `take`.
+    Requests are answered in ``tasks``. Lines and messages of the peer are given to `take_line` and
+    `take`.
     """
 
-    def __init__(
-        self,
-        new_answer: Callable[[], Answer],
-        start: Callable[[Coroutine[Any, Any, None]], Running],
-    ) -> None:
-        self.running: dict[RequestId, Running] = {}
+    def __init__(self, tasks: BackgroundTasks) -> None:
+        self.tasks = tasks
+        self.running: dict[RequestId, asyncio.Task[Any] | Relay] = {}
         """The requests under way, by their ids."""
         self.gone: McpError | None = None
         """The reason why no question is answered any more."""
-        self._new_answer = new_answer
-        self._start = start
-        self._asked: dict[int, Answer] = {}
+        self._asked: dict[int, asyncio.Future[Message]] = {}
         self._last_id = 0
 
     @abc.abstractmethod
@@ -133,7 +106,7 @@ class Peer(abc.ABC):
         if self.gone is not None:
             raise self.gone.again()
         self._last_id += 1
-        request_id, answer = self._last_id, self._new_answer()
+        request_id, answer = self._last_id, asyncio.get_running_loop().create_future()
         self.send(messages.request(request_id, method, params))
         self._asked[request_id] = answer
         try:
@@ -221,7 +194,7 @@ class Peer(abc.ABC):
                 self.answer(request_id, method, params)
             else:
                 self.running[request_id] = relayed
-                relayed.begin(self, request_id)
+                relayed.begin(request_id)
 
     def _notified(self, method: str, params: Params | None) -> None:
         if method == "notifications/cancelled":
@@ -231,19 +204,19 @@ class Peer(abc.ABC):
 
     def answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         """Answer a request in a task of its own."""
-        entry = self.running[request_id] = _Task()
-        entry.task = self._start(self._answer(entry, request_id, method, params))
+        task = self.tasks.start(self._answer(request_id, method, params))
+        if not task.done():  # an eager one may be
+            self.running[request_id] = task
 
-    async def _answer(
-        self, entry: Running, request_id: RequestId, method: str, params: Params | None
-    ) -> None:
+    async def _answer(self, request_id: RequestId, method: str, params: Params | None) -> None:
         try:
             result = await self.request(request_id, method, params)
             self.send(messages.response(request_id, result))
         except Exception as error:
             self.fail(request_id, method, error)
         finally:
-            if self.running.get(request_id) is entry:  # and not a later request of the same id
+            # A later request may have the same id.
+            if self.running.get(request_id) is asyncio.current_task():
                 self.finished(request_id)
 
     def finished(self, request_id: RequestId) -> None:
