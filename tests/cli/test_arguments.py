@@ -26,8 +26,6 @@ from tests.support.properties import examples
 from tests.support.strategies import clean_texts, json_objects, json_values
 from tests.support.tables import each_row
 
-# Arguments as they are typed
-
 
 def read(words: list[str]) -> dict[str, Any]:
     """The arguments of a tool whose schema is not known."""
@@ -174,8 +172,6 @@ def test_a_tool_by_its_name() -> None:
     with pytest.raises(UsageError, match="there are none"):
         tool_named("x", [])
 
-
-# Properties of arguments
 
 keys = st.text("ab-_.é", min_size=1, max_size=5).filter(lambda key: key != "-")
 

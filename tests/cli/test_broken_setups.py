@@ -65,8 +65,6 @@ def check(row: Row, capsys: Capture) -> None:
     assert row.code == 0 or not PYTHON_ONLY.search(lines[-1])
 
 
-# A server process that ends
-
 ENDS = {
     "a missing script": Row(["--", sys.executable, "x.py"], 3, "can't open file", "Check the path"),
     "a missing module": Row(
@@ -212,8 +210,6 @@ def test_what_is_wrong_here_is_said(name: str, capsys: Capture) -> None:
     """F-SHOW-2: of a command, of its server, of the words; before more is started or sent."""
     check(ROWS[name], capsys)
 
-
-# A server over HTTP
 
 HTML, JSON, TEXT = ({"Content-Type": kind} for kind in ("text/html", "application/json", "text/x"))
 STREAM = {"Content-Type": "text/event-stream"}

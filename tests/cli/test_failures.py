@@ -24,8 +24,6 @@ from mcpclient import (
 from mcpclient.cli.running import error_as_json, error_text, exit_code
 from tests.support.tables import each_row
 
-# Errors
-
 
 @each_row(
     ("error", "code"),

@@ -33,8 +33,6 @@ def test_a_chapter_is_shown_without_its_marks(name: str) -> None:
     assert "<!--" not in text
 
 
-# The layout of a chapter
-
 TEXT = """\
 # A heading
 

@@ -13,8 +13,6 @@ from mcpclient.cli.parsing import find_server, split_after_file
 from tests.cli.shell.in_shell import in_shell
 from tests.support.tables import each_row
 
-# Which server is meant
-
 
 def given(*words: str, command: list[str] | None = None) -> argparse.Namespace:
     return argparse.Namespace(

@@ -35,8 +35,6 @@ from mcpclient.errors import ProtocolViolation
 from mcpclient.protocol.types import ResourceContents, content_block
 from tests.support.tables import each_row
 
-# Text and tables
-
 PLAIN = Style()
 
 
@@ -140,8 +138,6 @@ def test_names_with_what_they_mean_are_filled_and_never_cut() -> None:
     ]
     assert definitions([], 24) == ""
 
-
-# Images in the terminals that can show them
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"x" * 5000
 

@@ -45,8 +45,6 @@ pytestmark = [
 WIDTHS = (40, 80, 120)
 KEPT = Path(__file__).parent / "screens"
 
-# The servers
-
 LONG = (
     "Search all the pages of the archive for words, names and dates. It takes a while, and may "
     "cost money: see https://example.com/a/rather/long/path/to/a/page?about=prices for how much."

@@ -191,8 +191,6 @@ def test_help_of_a_client_has_its_options() -> None:
     assert client_module._Documented(None).__get__(None) is None  # python -OO
 
 
-# The way from a client to the tools of a model
-
 SERVER = "mcpclient/testing/demo_server.py"
 
 

@@ -20,8 +20,6 @@ from mcpclient.config.reading import (
 )
 from mcpclient.config.scopes import Place
 
-# Documents
-
 has_toml = pytest.mark.skipif(sys.version_info < (3, 11), reason="needs tomllib")
 
 JSON = b'\xef\xbb\xbf{ // comment\r\n"a": [1,\n {"b": 2}],\n"a": [\n{"c": 1, "c": 2}]}'
@@ -95,8 +93,6 @@ def test_toml_that_is_nested_too_deep() -> None:
     text = "word. " * 2_000
     assert read_document(f'a.b.c = "{text}"'.encode(), "config.toml").value["a"]["b"]["c"] == text
 
-
-# Entries
 
 ENTRY = {"command": "x"}
 

@@ -26,8 +26,6 @@ from tests.support.tables import each_row
 
 pytestmark = pytest.mark.virtual_time
 
-# Items
-
 
 def test_it_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_ITEMS", 10)

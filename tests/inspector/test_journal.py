@@ -12,8 +12,6 @@ from mcpclient.inspector.journal import Journal
 from mcpclient.recording.transcript import read_transcripts
 from tests.support.tables import each_row
 
-# Records
-
 HEADER = '{"transcript": 1, "transport": "stdio", "target": "x"}\n'
 
 

@@ -24,8 +24,6 @@ from mcpclient.inspector.routes import Routes, page, policy
 from mcpclient.net.local_http import LocalRequest, LocalResponse
 from tests.inspector.scenes import Scene, until
 
-# Requests of the page
-
 TOKEN = "a-token-for-tests"
 
 
@@ -238,8 +236,6 @@ async def test_an_agreement_is_a_request_of_this_page_and_of_no_other() -> None:
     async with play("look") as page:
         assert (await page.ask("POST", "/api/approve", {})).status == 403
 
-
-# The document
 
 PACKAGE = Path(mcpclient.__file__).parent
 SOURCES = PACKAGE / "inspector" / "page"

@@ -70,8 +70,6 @@ def test_what_json_does_not_have_is_null() -> None:
     assert codec.encode_string("\ud800") == b""
 
 
-# The id of what cannot be read
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),

@@ -17,8 +17,6 @@ from tests.support.http_server import Answer, Handler, Request, answer_with, in_
 
 pytestmark = pytest.mark.virtual_time
 
-# The pool
-
 
 @pytest.mark.parametrize(
     ("keep_alive", "seconds"),

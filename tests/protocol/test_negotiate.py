@@ -470,8 +470,6 @@ def test_why_a_server_ended_is_kept_over_a_second_start_that_takes_too_long() ->
     assert caught.value is EXITED
 
 
-# Legacy HTTP+SSE
-
 SWITCHED: Conversation = [(PROBE, refused(405)), (INITIALIZE, refused(405)), ("switch", None)]
 
 

@@ -26,15 +26,11 @@ from mcpclient.protocol.negotiation import (
 )
 from tests.support.tables import each_row
 
-# Extensions
-
 
 def test_settings_that_are_no_object() -> None:
     with pytest.raises(UsageError, match="the settings of extension com"):
         checked_extensions({"com.example/x": True})  # type: ignore[dict-item]
 
-
-# Rounds of input
 
 REQUESTS = {"name": {"method": "elicitation/create", "params": {}}}
 

@@ -107,8 +107,6 @@ def test_cancelling_a_new_call_reaches_the_server(tmp_path: Path) -> None:
     assert len(server.sent("notifications/cancelled")) == 1
 
 
-# The tools of a server as a file
-
 ADD = Tool({"name": "add", "description": "Add", "inputSchema": {"type": "object"}})
 ECHO = Tool({"name": "echo", "description": "Say «it»", "inputSchema": {"type": "object"}})
 

@@ -404,8 +404,6 @@ def test_googles_subset_tells_which_members_clash() -> None:
     assert "at /properties/a: the API does not accept allOf; left out" in notes
 
 
-# Strict mode
-
 ADDRESS = {
     "type": "object",
     "properties": {"street": {"type": "string"}, "zip": {"type": "string"}},

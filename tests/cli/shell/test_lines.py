@@ -30,8 +30,6 @@ from mcpclient.cli.shell.lines import (
 from tests.cli.in_process import Terminal
 from tests.support.tables import each_row
 
-# Reading
-
 
 class FakeEditor:
     """Gives lines, and shows what can be recalled."""
@@ -133,8 +131,6 @@ def test_the_lines_of_stdin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", Terminal())
     assert isinstance(open_lines(screen(), nothing, History(None)), PlainLines)
 
-
-# History
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

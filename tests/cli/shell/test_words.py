@@ -22,8 +22,6 @@ from mcpclient.cli.shell.words import (
 from mcpclient.protocol.types import CallToolResult
 from tests.support.tables import each_row
 
-# Words
-
 
 def texts(line: str) -> list[str]:
     return [word.text for word in split_words(line)]
@@ -84,8 +82,6 @@ def test_no_line_crashes_the_parser(line: str) -> None:
     for word in split_words(line, unfinished=True):
         assert line[word.start :].startswith(word.typed)
 
-
-# Paths
 
 RESULT = CallToolResult(
     {
@@ -167,8 +163,6 @@ def test_no_path_crashes_the_reader(path: str) -> None:
     except UsageError as error:
         assert str(error)
 
-
-# Expectations
 
 EXPECTED = CallToolResult(
     {

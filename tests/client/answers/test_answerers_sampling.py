@@ -88,8 +88,6 @@ def test_options_that_are_none(option: Any) -> None:
         SamplingAnswerer(option)
 
 
-# Sampling in the words of chat completions
-
 F = {"name": "f", "description": "d", "inputSchema": {"type": "object"}}
 
 

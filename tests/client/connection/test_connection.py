@@ -260,8 +260,6 @@ def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
     loop.close()
 
 
-# What a server writes about the probe
-
 COMPLAINING = """
 import json, sys
 print("ready", file=sys.stderr)

@@ -8,8 +8,6 @@ from mcpclient.config.policy.commands import commands_inside, names_package, spe
 from mcpclient.config.policy.rules import CommandRule, read_rule
 from tests.support.tables import each_row
 
-# Commands inside
-
 INSIDE = {
     "itself": (["npx", "a"], ("npx", "a")),
     "behind env": (["env", "A=b", "npx", "a"], ("npx", "a")),

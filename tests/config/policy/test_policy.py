@@ -15,8 +15,6 @@ from mcpclient.config.policy.rules import NameRule
 from mcpclient.errors import UsageError
 from tests.support.tables import each_row
 
-# Judgements
-
 
 def server(target: Any, name: str = "x", **fields: Any) -> ServerConfig:
     return ServerConfig(name, target=target, **fields)
@@ -142,8 +140,6 @@ def test_a_list_that_cannot_be_read_is_an_error(rules: Any) -> None:
     with pytest.raises(UsageError):
         Policy.from_settings({"deniedMcpServers": rules})
 
-
-# Variables and folders
 
 STEERING = [
     *("PATH", "PATHEXT", "HOME", "USERPROFILE", "APPDATA", "COMSPEC", "SHELL", "IFS", "TMPDIR"),

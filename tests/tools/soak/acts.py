@@ -173,9 +173,6 @@ class _Call:
         self.exchange.send(_notification(method, params))
 
 
-# Acts that answer
-
-
 async def _echo(call: _Call) -> None:
     call.execute()
     call.answer()
@@ -289,9 +286,6 @@ async def _then_drop(call: _Call) -> None:
     call.answer()
     await asyncio.sleep(call.arguments["seconds"])
     call.exchange.drop()
-
-
-# Acts that do not
 
 
 async def _never(call: _Call) -> None:

@@ -96,9 +96,6 @@ async def serve_lines(reader: asyncio.StreamReader, take: Take) -> None:
         await take(line)
 
 
-# HTTP
-
-
 class Responses:
     """The exchange of one request over HTTP: its answer is JSON, or an event stream."""
 
@@ -319,9 +316,6 @@ async def until_gone(work: Awaitable[Any], reader: asyncio.StreamReader) -> byte
     return data
 
 
-# WebSocket
-
-
 async def serve_websocket(
     server: SoakServer,
     headers: dict[bytes, bytes],
@@ -368,9 +362,6 @@ def frame(opcode: int, payload: bytes) -> bytes:
     if length < 0x10000:
         return bytes((0x80 | opcode, 126)) + length.to_bytes(2, "big") + payload
     return bytes((0x80 | opcode, 127)) + length.to_bytes(8, "big") + payload
-
-
-# The process
 
 
 def write_out(data: bytes) -> None:
