@@ -82,6 +82,7 @@ class Lane:
             self._options["transport"] = "sse"
         self._tokens = 0
         self.client: Any
+        self._left: list[Any] = []  # what a disturbance replaced, until that has closed it
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._ledger = Ledger(Path())
@@ -124,8 +125,10 @@ class Lane:
 
     async def end(self) -> None:
         """Close the client and stop the server."""
-        await self._close(self.client)
-        del self.client
+        for client in (*self._left, self.client):
+            await self._close(client)
+        self._left.clear()
+        del self.client, client
         if self._process is not None and self._keeping is not None:
             await stop_task(self._keeping)
             self._kill(self._process)
@@ -277,7 +280,9 @@ class Lane:
         """Close the client under its calls, twice at once, and go on with another."""
         old = self.client
         self._new_client()
+        self._left.append(old)
         await asyncio.gather(self._close(old), self._close(old))
+        self._left.remove(old)
 
     def _server_id(self) -> int | None:
         """The process to disturb; None when it has ended, and its number may be another's."""
