@@ -82,7 +82,7 @@ class Lane:
             self._options["transport"] = "sse"
         self._tokens = 0
         self.client: Any
-        self._left: list[Any] = []  # what a disturbance replaced, until that has closed it
+        self._left: list[Any] = []  # clients that a disturbance is closing
         self._port = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._ledger = Ledger(Path())
