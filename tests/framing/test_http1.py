@@ -158,6 +158,70 @@ def agrees(found: Outcome, expected: Outcome) -> bool:
     )
 
 
+_TWO = b"Content-Length: 2\r\n\r\nhi"
+_X = b"1\r\nx\r\n0\r\n\r\n"
+_OLD = b"HTTP/1.0 200 OK\r\n"
+
+ANSWERS: dict[str, tuple[bytes, Outcome]] = {
+    "equal lengths": (OK + b"content-length: 2\r\n" * 2 + b"\r\nhi", Outcome(200, b"hi", True)),
+    "length list": (OK + b"content-length: 2, 2\r\n\r\nhi", Outcome(200, b"hi", True)),
+    "no headers": (OK + b"\r\nhello", Outcome(200, b"hello", False, headers={})),
+    "no reason, no space": (b"HTTP/1.1 404\r\n" + _TWO, Outcome(404, b"hi", True)),
+    "bare line feeds": (
+        b"HTTP/1.1 200 OK\na: b\nTransfer-Encoding: chunked\n\n3\r\nabc\r\n0\r\nt: 1\n\n",
+        Outcome(200, b"abc", True, trailers={"t": "1"}),
+    ),
+    "empty lines before": (b"\r\n\r\n" + OK + _TWO, Outcome(200, b"hi", True)),
+    "folded": (OK + b"a: one\r\n two\r\n" + _TWO, Outcome(200, b"hi", True)),
+    "chunk sizes": (
+        CHUNKED + b'00a \t;e="q;"\r\n0123456789\r\nA\r\n0123456789\r\n000;last\r\n\r\n',
+        Outcome(200, b"0123456789" * 2, True),
+    ),
+    "trailers": (
+        CHUNKED + b"1\r\nx\r\n0\r\nDigest: abc\r\nB: 1\r\n 2\r\n\r\n",
+        Outcome(200, b"x", True, trailers={"digest": "abc", "b": "1 2"}),
+    ),
+    "capitals": (OK + b"TRANSFER-ENCODING: ,Chunked\r\n\r\n" + _X, Outcome(200, b"x", True)),
+    "chunked and length": (
+        OK + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + _X,
+        Outcome(200, b"x", False),
+    ),
+    "chunked in HTTP/1.0": (
+        _OLD + b"Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n" + _X,
+        Outcome(200, b"x", False),
+    ),
+    "HTTP/1.0": (_OLD + _TWO, Outcome(200, b"hi", False)),
+    "HTTP/1.0 keeps": (_OLD + b"Connection: Keep-Alive\r\n" + _TWO, Outcome(200, b"hi", True)),
+    "close": (OK + b"Connection: x, CLOSE ,keep-alive\r\n" + _TWO, Outcome(200, b"hi", False)),
+    "other options": (OK + b"Connection: x-close\r\n" + _TWO, Outcome(200, b"hi", True)),
+    "204 with a length": (b"HTTP/1.1 204 x\r\nContent-Length: 0\r\n\r\n", Outcome(204, b"", False)),
+    "304": (b"HTTP/1.1 304 x\r\nContent-Length: 9\r\n\r\n", Outcome(304, b"", True)),
+    "100 and 103": (
+        b"HTTP/1.1 100 x\r\n\r\nHTTP/1.1 103 x\r\nLink: x\r\n\r\n\r\n" + OK + _TWO,
+        Outcome(200, b"hi", True),
+    ),
+    "101": (b"HTTP/1.1 101 x\r\n\r\n\r\n\x81", Outcome(101, b"", False, trailing=b"\r\n\x81")),
+}
+
+
+@each_row("name", ANSWERS)
+def test_good_answers_in_every_chunking(name: str) -> None:
+    """F-WIRE-5: RFC 9112 framing of answers, however the network cuts them."""
+    wire, expected = ANSWERS[name]
+    for pieces in chunkings(wire):
+        found = receive(pieces)
+        assert agrees(found, expected), (pieces, found)
+        assert (found.keep_alive, found.fault) == (expected.keep_alive, "")
+
+
+@each_row(("method", "status"), [("HEAD", 200), ("GET", 304), ("GET", 200)])
+def test_conflicting_lengths_are_a_fault_even_without_a_body(method: str, status: int) -> None:
+    """F-WIRE-5: RFC 9112, section 6.3."""
+    for lengths in ("5\r\nContent-Length: 6", "5, 6", "-1"):
+        wire = f"HTTP/1.1 {status} x\r\nContent-Length: {lengths}\r\n\r\n".encode()
+        assert "Content-Length" in receive([wire], method, eof=False).fault
+
+
 @each_row("name", FAULTY)
 def test_faulty_answers_in_every_chunking(name: str) -> None:
     """F-WIRE-5: bad bytes give one fault, after everything good before them."""
