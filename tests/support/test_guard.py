@@ -237,6 +237,8 @@ SLOW = {
     "tests/vendoring/test_pythons.py": "freezes a program",
     "tests/vendoring/test_sessions.py": "makes copies of parts and runs real servers by them",
     "tests/vendoring/test_touched.py": "starts a Python for each of 34 parts",
+    "tests/code/test_toolset_runs.py": "starts hostile code without a sandbox",
+    "tests/vendoring/test_copying.py": "reads the imports of a copy for each part",
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
     "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
