@@ -387,6 +387,13 @@ def test_every_exception_apart_from_the_tree_is_there() -> None:
     assert SIGNALS.keys() <= findings_in_the_package().classes
 
 
+def test_no_module_imports_from_the_root() -> None:
+    """F-PACK-1: its stub names everything, so type checkers would see one large circle."""
+    for path in set(PACKAGE.rglob("*.py")) - {PACKAGE / "__init__.py", PACKAGE / "__main__.py"}:
+        dots = re.escape("." * len(path.relative_to(PACKAGE).parts))
+        assert not re.search(rf"(?m)^\s*from {dots} import", path.read_text("utf-8")), path
+
+
 def violations(sources: Mapping[str, str]) -> list[str]:
     return [text for texts in findings(sources).violations.values() for text in texts]
 

@@ -13,7 +13,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Callable, Literal, NamedTuple
 
-from .. import hints
 from ..client.client import Client
 from ..client.connection.targets import destination_of
 from ..client.requests import connection_of
@@ -32,6 +31,7 @@ from ..errors import (
 from ..framing.escaping import escape, escape_line
 from ..framing.uri import Url, parse_url
 from ..framing.visible_texts import invisible_in
+from ..hints import noise_hint
 from ..net.clocks import steady_seconds, working_seconds
 from ..net.network_options import NetworkOptions
 from ..protocol.faults.lists import schema_faults
@@ -208,7 +208,7 @@ async def _examined(
                 noise = connection.session.transport.skipped
                 if noise:
                     said = f"its stdout is not JSON-RPC: {escape_line(noise[0])}"
-                    hint = hints.noise_hint("\n".join(noise))
+                    hint = noise_hint("\n".join(noise))
                     found.append(Check("command", "warning", said, hint))
         if any(check.status == "failed" for check in found):
             code = PROTOCOL_ERROR

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pkgutil import get_data
 
-from .. import errors
-from ..errors import McpError, UsageError
+from ..errors import McpError, UsageError, kind_named
+from ..errors import __all__ as EXCEPTIONS
 from ..framing.escaping import escape_line
 from ..suggestions import there_are, there_is_no
 from .command import Answer, AnyCommand, LocalCommand
@@ -102,14 +102,9 @@ def _exit_code(code: str) -> str:
 
 
 def _exception(name: str) -> str:
-    kinds = {
-        each.__name__: each
-        for each in vars(errors).values()
-        if inspect.isclass(each) and issubclass(each, McpError)
-    }
-    if name not in kinds:
-        raise UsageError(there_is_no("exception", name, kinds))
-    kind = kinds[name]
+    kind = kind_named(name)
+    if kind is None:
+        raise UsageError(there_is_no("exception", name, EXCEPTIONS))
     line = " > ".join(
         each.__name__ for each in reversed(kind.__mro__) if issubclass(each, McpError)
     )

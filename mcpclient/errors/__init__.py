@@ -121,5 +121,13 @@ def __getattr__(name: str) -> Any:
     return getattr(authorization, name)
 
 
+def kind_named(name: str) -> type[McpError] | None:
+    """Return the exception that has a name; None where there is none."""
+    if name not in __all__:
+        return None
+    kind: type[McpError] = globals().get(name) or __getattr__(name)
+    return kind
+
+
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})

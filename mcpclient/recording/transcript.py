@@ -57,8 +57,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from .. import errors
-from ..errors import ConnectionLost, HttpError, McpError, UsageError, safe_str
+from ..errors import (
+    AuthError,
+    CommandNotFound,
+    ConnectFailed,
+    ConnectionLost,
+    HttpError,
+    McpError,
+    MessageTooLarge,
+    ProcessExited,
+    ProtocolViolation,
+    UsageError,
+    kind_named,
+    safe_str,
+)
 from ..framing.headers import Headers
 from ..framing.http1 import ResponseHead
 from ..jsonrpc.codec import parse_json
@@ -392,9 +404,9 @@ def error_facts(error: BaseException, redactor: Redactor) -> dict[str, Any]:
 
 def error_of(facts: Mapping[str, Any]) -> McpError:
     """Return an exception of a transcript by its branch of the tree; else a `ConnectionLost`."""
-    kind = getattr(errors, str(facts.get("type")), None)
+    kind = kind_named(str(facts.get("type")))
     try:
-        error = _made(_recorded_base(kind if isinstance(kind, type) else object), facts)
+        error = _made(_recorded_base(kind or object), facts)
         if "kind" in facts:
             error.kind = type(error.kind)(facts["kind"])  # type: ignore[attr-defined]
         return error
@@ -411,21 +423,21 @@ def _made(base: type[McpError], facts: Mapping[str, Any]) -> McpError:
         headers = Headers([(name, value) for name, value in facts["headers"]])
         facts = {**facts, "headers": headers, "body": facts["body"].encode()}
     values = [facts[name] for name in _FIELDS[base] or ("text",)]
-    if base is errors.CommandNotFound:
+    if base is CommandNotFound:
         values.append("the one in the recording")
     return base(*values)
 
 
 # The fields of exceptions that are recorded; of others the text is.
 _FIELDS: dict[type[McpError], tuple[str, ...]] = {
-    errors.AuthError: (),
-    errors.CommandNotFound: ("command", "reason"),
-    errors.ConnectFailed: ("target", "reason"),
+    AuthError: (),
+    CommandNotFound: ("command", "reason"),
+    ConnectFailed: ("target", "reason"),
     ConnectionLost: (),
     HttpError: ("status", "headers", "body", "url"),
-    errors.MessageTooLarge: ("limit",),
-    errors.ProcessExited: ("command", "exit_code", "stderr"),
-    errors.ProtocolViolation: (),
+    MessageTooLarge: ("limit",),
+    ProcessExited: ("command", "exit_code", "stderr"),
+    ProtocolViolation: (),
     UsageError: (),
 }
 

@@ -17,14 +17,13 @@ from hmac import compare_digest
 from itertools import count
 from typing import TYPE_CHECKING, Any, Callable
 
-from .. import errors
 from ..client.answers.peer import Peer
 from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.options import Wiring
 from ..client.events.callbacks import Observer
 from ..client.requests import connection_of
-from ..errors import ConnectFailed, McpError, PeerError, UsageError
+from ..errors import ConnectFailed, McpError, PeerError, UsageError, kind_named
 from ..framing.ndjson import LineFramer
 from ..framing.uri import Url
 from ..jsonrpc import messages
@@ -416,7 +415,8 @@ def _with_bytes(value: dict[str, Any]) -> Any:
 def unpacked(text: str) -> McpError:
     """Return the error that was raised in the process of the session."""
     name, arguments, fields = json.loads(text, object_hook=_with_bytes)
-    kind = getattr(errors, name)
+    kind = kind_named(name)
+    assert kind is not None, "both processes have the same exceptions"
     error: McpError = kind.__new__(kind, *arguments)
     error.__dict__.update(fields)
     return error

@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, get_args
 
-from .. import sync
 from ..client.client import Client
 from ..client.connection.options import Wiring
 from ..errors import UsageError
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from ..client.connection.client_options import ClientOptions
     from ..client.connection.limits import RequestOptions
     from ..client.connection.targets import Target
+    from ..sync import Client as BlockingClient
     from ..typing_compat import Unpack
 
 Mode = Literal["once", "none", "all", "new"]
@@ -80,9 +80,11 @@ class Cassette:
         client: Client = self._made(Client, target, {**options})
         return client
 
-    def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> sync.Client:
+    def sync_connect(self, target: Target, **options: Unpack[ClientOptions]) -> BlockingClient:
         """Do the same for programs without async, as `mcpclient.sync.connect` does."""
-        client: sync.Client = self._made(sync.Client, target, {**options})
+        from ..sync import Client as BlockingClient
+
+        client: BlockingClient = self._made(BlockingClient, target, {**options})
         return client.connect()
 
     def _made(self, make: Callable[..., Any], target: Target, options: dict[str, Any]) -> Any:
@@ -98,7 +100,7 @@ class Cassette:
         options["_wiring"] = Wiring(ask_elsewhere=getattr(replay, "ask", None))
         client = make(replay, **_without(options, _OF_THE_NETWORK))
         if isinstance(replay, Completing):
-            own: Client = client.async_client if isinstance(client, sync.Client) else client
+            own: Client = getattr(client, "async_client", client)
 
             def make_client() -> Client:
                 given = _without(options, _TOLD_ONCE)

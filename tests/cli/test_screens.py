@@ -322,6 +322,7 @@ SCREENS: dict[str, Sequence[str]] = {
         *("help", "help errors", "help errors 4", "help errors 130", "help errors PeerError"),
         *("help errors CallTimeout", "help tols", "help autentication", "help errors 99"),
         *("help errors PearError", "help servers github", "help errors 1 2", "--help"),
+        "help errors AuthorizationRequired",
         *("help call", "list", "ls URL", "run x", "login", "qqq", "toolz", "--quiet tools"),
     ),
 }
