@@ -11,13 +11,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from conformance.capture.collection.reactions import (
-    finer,
+    caching,
+    connections,
     logins,
     openings,
     options,
     questions,
     rare,
     responses,
+    resumptions,
     stateless,
     streams,
     tasks,
@@ -37,7 +39,9 @@ REACTIONS: tuple[Reaction, ...] = (
     *logins.SESSIONS,
     *options.SESSIONS,
     *rare.SESSIONS,
-    *finer.SESSIONS,
+    *connections.SESSIONS,
+    *resumptions.SESSIONS,
+    *caching.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.capture.collection.parts import EVERYTHING_DECLARED
 from conformance.capture.collection.reactions.parts import (
+    AGAIN,
     ANSWER,
     HELLO,
     LIST_TOOLS,
@@ -100,7 +101,7 @@ _TOGETHER = (
     ),
     reaction(
         "called-together-in-a-lost-session",
-        "Session Management: a client that receives 404 for a session MUST start a new one.",
+        AGAIN,
         Plan({"tools/call": (error(-32001, "Session not found", 404), USUAL)}),
         {**_CALLS, "calls": _CALLS["calls"][:1]},
         HELLO,

@@ -136,3 +136,17 @@ def reaction(name: str, clause: str, plan: Plan, *steps: Step, **members: Any) -
         members["clause"] = clause
     transports = tuple(members.pop("transports", "http").split())
     return Reaction(plan, Script("reaction", f"scripted-{name}", steps, transports, **members))
+
+
+GONE = error(-32001, "Session not found", 404)
+AGAIN = "Session Management: a client that receives 404 for a session MUST start a new one."
+RESUMES = (
+    "Streamable HTTP, Resumability and Redelivery: a client that resumes after a broken connection "
+    "SHOULD issue a GET with Last-Event-ID; MUST respect retry."
+)
+"""Clauses, and the answer, of sessions that are lost and streams that go on."""
+
+
+def cookies(*fields: str) -> Reply:
+    """Return a response that sets cookies, each in a field of its own."""
+    return Reply(200, {"Set-Cookie": "\r\nSet-Cookie: ".join(fields)})

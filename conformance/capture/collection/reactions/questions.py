@@ -24,6 +24,8 @@ from conformance.capture.collection.reactions.parts import (
     stream,
     told,
 )
+from conformance.capture.collection.reactions.stateless import READ, USER, WHO, stateless
+from conformance.scripts import Step
 
 _FORM = {
     "message": "Who are you?",
@@ -64,6 +66,23 @@ _ILL = (
     "JSON-RPC 2.0, 5.1: -32600 for what is not a request, -32601 for an unknown method, -32602 for "
     "invalid params."
 )
+WHO_IS_IT = asked(7, "elicitation/create", **WHO["params"])
+
+
+def _in_a_session(
+    name: str, clause: str, replies: dict[str, tuple[Reply, ...]], *steps: Step, **members: Any
+) -> Reaction:
+    return reaction(name, clause, Plan(replies), *steps, **members)
+
+
+_STOPS: dict[str, tuple[Any, Reply]] = {
+    "": (_in_a_session, stream(WHO_IS_IT, Await("answer"), ANSWER)),
+    "-statelessly": (
+        stateless,
+        Reply(result={"resultType": "input_required", "inputRequests": {"who": WHO}}),
+    ),
+}
+
 
 SESSIONS: tuple[Reaction, ...] = (
     _asks(
@@ -202,5 +221,146 @@ SESSIONS: tuple[Reaction, ...] = (
         HELLO,
         PING,
         transports="stdio",
+    ),
+    reaction(
+        "cancels-what-it-asks",
+        "Cancellation: the receiver SHOULD stop, and not send a response; unknown ids are ignored.",
+        Plan(
+            {
+                "tools/call": (
+                    stream(
+                        WHO_IS_IT,
+                        {**WHO_IS_IT, "id": "7"},
+                        told("notifications/cancelled", requestId="8"),
+                        told("notifications/cancelled", requestId=7.5),
+                        told("notifications/cancelled", requestId=7, reason=5),
+                        asked(9, "ping"),
+                        told("notifications/cancelled", requestId="7", reason="enough"),
+                        Await("answer"),
+                        ANSWER,
+                    ),
+                    USUAL,
+                )
+            }
+        ),
+        HELLO,
+        PING,
+        transports="stdio http",
+        client={**USER, "elicitation": [{"never": True}]},
+    ),
+    reaction(
+        "asks-for-all-kinds",
+        "Elicitation, Sampling, Roots: what was declared is answered; defaults fill what is left.",
+        Plan(
+            {
+                "tools/call": tuple(
+                    stream(question, Await("answer", number), ANSWER)
+                    for number, question in enumerate(
+                        (
+                            asked(1, "elicitation/create", message="?", mode="form"),
+                            asked(
+                                2,
+                                "elicitation/create",
+                                message="?",
+                                requestedSchema={
+                                    "type": "object",
+                                    "properties": {
+                                        "name": {"type": "string"},
+                                        "age": {"type": "integer", "default": 5},
+                                    },
+                                    "required": ["name", "age"],
+                                },
+                            ),
+                            asked(
+                                3,
+                                "elicitation/create",
+                                message="?",
+                                requestedSchema={
+                                    "type": "object",
+                                    "properties": {"name": {"type": "string", "maxLength": 2}},
+                                },
+                            ),
+                            asked(
+                                4,
+                                "elicitation/create",
+                                message="?",
+                                requestedSchema={
+                                    "type": "object",
+                                    "properties": {"other": {"type": "string"}},
+                                    "required": ["other"],
+                                },
+                            ),
+                            asked(
+                                5, "elicitation/create", message="?", requestedSchema={"type": 5}
+                            ),
+                            asked(
+                                6, "elicitation/create", mode="url", message="Go", url="https://a"
+                            ),
+                            asked(7, "roots/list", _meta={"a": 1}),
+                            asked(8, "tasks/get", taskId="none"),
+                            asked(9, "ping", task={}),
+                        ),
+                        1,
+                    )
+                )
+            }
+        ),
+        *[HELLO] * 9,
+        transports="stdio",
+        client=USER,
+    ),
+    *(
+        make(
+            f"asks-a-user-who-stops{name}",
+            "JSON-RPC 2.0, 5.1: -32603 where the client's own function fails.",
+            {"tools/call": (reply, USUAL)},
+            HELLO,
+            HELLO,
+            transports="stdio http",
+            client={**USER, "elicitation": [{"stops": True}]},
+        )
+        for name, (make, reply) in _STOPS.items()
+    ),
+    stateless(
+        "asks-what-is-ill-formed-statelessly",
+        "Patterns: servers send no requests; clients send no responses, not even errors.",
+        {
+            "tools/call": (
+                stream(
+                    {"jsonrpc": "2.0", "id": 10, "method": "ping", "params": [1]},
+                    {"jsonrpc": "2.0", "id": 11, "method": 1},
+                    asked(12, "ping"),
+                    ANSWER,
+                ),
+                USUAL,
+            )
+        },
+        HELLO,
+        HELLO,
+    ),
+    stateless(
+        "wants-input-in-turn",
+        "MRTR: each retry has the answers to the last request, and the state that came with it.",
+        {
+            "tools/call": (
+                Reply(result={"resultType": "input_required", "inputRequests": {"who": WHO}}),
+                Reply(result={"resultType": "input_required", "requestState": "one"}),
+                Reply(
+                    result={
+                        "resultType": "input_required",
+                        "inputRequests": {"at": {"method": "roots/list"}},
+                        "requestState": "two",
+                    }
+                ),
+                USUAL,
+            ),
+            "resources/read": (
+                Reply(result={"resultType": "input_required", "inputRequests": {"who": WHO}}),
+                USUAL,
+            ),
+        },
+        {**HELLO, "meta": {"com.example/a": 1}},
+        READ,
+        client={**USER, "capabilities": EVERYTHING_DECLARED},
     ),
 )

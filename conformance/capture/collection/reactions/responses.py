@@ -6,7 +6,9 @@ import gzip
 import zlib
 
 from conformance.capture.collection.reactions.parts import (
+    AGAIN,
     ANSWER,
+    GONE,
     HELLO,
     LOG,
     PING,
@@ -23,8 +25,6 @@ from conformance.capture.collection.reactions.parts import (
 
 _JSON = {"Content-Type": "application/json"}
 _DONE = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
-_AGAIN = "Session Management: a client that receives 404 for a session MUST start a new one."
-_GONE = error(-32001, "Session not found", 404)
 _STATUS = "Streamable HTTP: a status that is no success is reported; nothing is sent again."
 _DELETE = "Session Management: the server MAY answer DELETE with 405."
 _BUSY = "RFC 9110, 10.2.3: Retry-After says how long to wait; the limits of the call hold."
@@ -37,7 +37,7 @@ def _called(name: str, clause: str, *replies: Reply, **members: object) -> React
 
 
 def _lost(name: str, *replies: Reply, **others: tuple[Reply, ...]) -> Reaction:
-    return reaction(f"session-{name}", _AGAIN, Plan({"ping": replies, **others}), PING, PING, HELLO)
+    return reaction(f"session-{name}", AGAIN, Plan({"ping": replies, **others}), PING, PING, HELLO)
 
 
 _SSE: dict[str, dict[str, tuple[Reply, ...]]] = {
@@ -117,13 +117,13 @@ SESSIONS: tuple[Reaction, ...] = (
         Reply(200, {"Connection": "close"}),
         stream(ANSWER, cut=True),
     ),
-    _lost("404-with-an-error", _GONE, USUAL),
+    _lost("404-with-an-error", GONE, USUAL),
     _lost("404-plain", plain(404, "Not Found"), USUAL),
     _lost("400-of-it", error(-32000, "Bad Request: No valid session ID provided", 400), USUAL),
     _lost("400-of-something-else", error(-32000, "Bad Request: no such thing", 400), USUAL),
-    _lost("404-always", _GONE),
-    _lost("404-and-hello-refused", _GONE, USUAL, initialize=(USUAL, plain(500))),
-    _lost("404-and-hello-unknown", _GONE, USUAL, initialize=(USUAL, plain(404))),
+    _lost("404-always", GONE),
+    _lost("404-and-hello-refused", GONE, USUAL, initialize=(USUAL, plain(500))),
+    _lost("404-and-hello-unknown", GONE, USUAL, initialize=(USUAL, plain(404))),
     _lost("404-of-a-method", error(-32601, "Method not found", 404), USUAL),
     reaction(
         "without-session-404",
@@ -134,17 +134,15 @@ SESSIONS: tuple[Reaction, ...] = (
     ),
     reaction(
         "session-lost-in-flight",
-        _AGAIN,
-        Plan(
-            {"tools/call": (stream(LOG, Await("initialize", 2), ANSWER),), "ping": (_GONE, USUAL)}
-        ),
+        AGAIN,
+        Plan({"tools/call": (stream(LOG, Await("initialize", 2), ANSWER),), "ping": (GONE, USUAL)}),
         {"do": "together", "steps": (HELLO, PING)},
         HELLO,
     ),
     reaction(
         "session-lost-with-a-level",
-        _AGAIN,
-        Plan({"ping": (_GONE, USUAL)}),
+        AGAIN,
+        Plan({"ping": (GONE, USUAL)}),
         {"do": "set_log_level", "level": "warning"},
         {"do": "subscribe", "uri": "test://one"},
         PING,
@@ -157,7 +155,7 @@ SESSIONS: tuple[Reaction, ...] = (
     reaction(
         "forgets-a-session-that-is-only-pinged",
         "Ping: a client that pings finds out; Session Management: 404 means a new session.",
-        Plan({"ping": (_GONE, USUAL)}),
+        Plan({"ping": (GONE, USUAL)}),
         {"do": "pause", "seconds": 0.5},
         HELLO,
         client={"keep_alive": 0.35},

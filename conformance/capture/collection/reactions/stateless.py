@@ -399,9 +399,56 @@ _ROUNDS = (
     ),
 )
 
+_ALL_KINDS: dict[str, Any] = {
+    "name": {"type": "string", "x-mcp-header": "Name"},
+    "count": {"type": "integer", "x-mcp-header": "Count"},
+    "flag": {"type": "boolean", "x-mcp-header": "Flag"},
+    "deep": {"type": "object", "properties": {"x": {"type": "string", "x-mcp-header": "X-Deep"}}},
+    "default": {"default": {"x-mcp-header": "Not"}, "enum": [{"x-mcp-header": "Neither"}]},
+}
+
+
+def _tools(**schemas: Any) -> Reply:
+    return Reply(
+        result={"tools": [{"name": name, "inputSchema": each} for name, each in schemas.items()]}
+    )
+
+
 SESSIONS: tuple[Reaction, ...] = (
     *_CACHE,
     *_SUBSCRIPTIONS,
     *_HEADERS,
     *_ROUNDS,
+    stateless(
+        "wants-headers-of-all-kinds",
+        "Streamable HTTP, Custom Headers (SEP-2243): strings, integers and booleans are repeated; "
+        "null and what is missing are not.",
+        {
+            "tools/list": (
+                _tools(
+                    all={"type": "object", "properties": _ALL_KINDS},
+                    list={"type": "object", "allOf": [{"properties": {"a": _ALL_KINDS["name"]}}]},
+                    root={"type": "object", "x-mcp-header": "Root"},
+                    echo={"type": "object"},
+                    none=True,
+                ),
+            )
+        },
+        LIST_TOOLS,
+        *(
+            {"do": "call_tool", "name": "all", "arguments": arguments}
+            for arguments in (
+                {"name": "a b", "count": 5, "flag": True, "deep": {"x": "deep"}},
+                {"name": "", "count": 5.0, "flag": False, "deep": "x"},
+                {"name": " a", "count": -7, "flag": None, "deep": {"x": None}},
+                {"name": "=?base64?YQ==?=", "count": 2**53 - 1},
+                {"name": "=?base64?YQ==", "count": 1.5},
+                {"name": "\t", "count": 2**53},
+                {"name": [], "count": "5", "deep": {"x": "\u00e9"}},
+                {},
+            )
+        ),
+        HELLO,
+        transports="http",
+    ),
 )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from conformance.capture.collection.reactions.parts import (
     ANSWER,
+    GONE,
     HELLO,
     LOG,
     PING,
     RESOURCES_CHANGED,
+    RESUMES,
     TOOLS_CHANGED,
     USUAL,
     Await,
@@ -15,24 +17,18 @@ from conformance.capture.collection.reactions.parts import (
     Reaction,
     Reply,
     Told,
-    error,
     plain,
     reaction,
     stream,
     wait,
 )
 
-_RESUMES = (
-    "Streamable HTTP, Resumability and Redelivery: a client that resumes after a broken connection "
-    "SHOULD issue a GET with Last-Event-ID; MUST respect retry."
-)
 _LOST = "Streamable HTTP: a stream that ends without the answer, and without an id, cannot resume."
 _OWN = (
     "Streamable HTTP, Listening for Messages: the server returns an event stream, or 405; a client "
     "MAY reconnect, and MUST respect retry."
 )
 _PRIMED = "id: event-1\nretry: 100\ndata: \n\n"
-_GONE = error(-32001, "Session not found", 404)
 
 
 def _answered(name: str, clause: str, first: Reply, *got: Reply) -> Reaction:
@@ -44,35 +40,35 @@ def _answered(name: str, clause: str, first: Reply, *got: Reply) -> Reaction:
 SESSIONS: tuple[Reaction, ...] = (
     _answered(
         "cut-within-event",
-        _RESUMES,
+        RESUMES,
         stream(_PRIMED, "id: event-2\ndata: {", cut=True),
         stream(Told("id: event-2\n")),
     ),
     _answered(
         "cut-and-503",
-        _RESUMES,
+        RESUMES,
         stream(_PRIMED, LOG, cut=True),
         plain(503),
         stream(Told("id: event-2\n")),
     ),
-    _answered("cut-and-404", _RESUMES, stream(_PRIMED, cut=True), plain(404)),
-    _answered("cut-and-405", _RESUMES, stream(_PRIMED, cut=True), plain(405)),
-    _answered("cut-and-never-again", _RESUMES, stream(_PRIMED, cut=True), *[plain(500)] * 9),
+    _answered("cut-and-404", RESUMES, stream(_PRIMED, cut=True), plain(404)),
+    _answered("cut-and-405", RESUMES, stream(_PRIMED, cut=True), plain(405)),
+    _answered("cut-and-never-again", RESUMES, stream(_PRIMED, cut=True), *[plain(500)] * 9),
     _answered(
         "cut-again-and-again",
-        _RESUMES,
+        RESUMES,
         stream(_PRIMED, cut=True),
         stream(Told("id: event-2\n", LOG), cut=True),
         stream(Told("id: event-2\n", LOG), Told("id: event-3\nretry: 200\n", LOG), cut=True),
         stream(Told("id: event-4\n")),
     ),
-    _answered("cut-and-html", _RESUMES, stream(_PRIMED, cut=True), plain(200, "Hello")),
+    _answered("cut-and-html", RESUMES, stream(_PRIMED, cut=True), plain(200, "Hello")),
     _answered("cut-without-id", _LOST, stream(LOG, cut=True)),
     _answered("id-emptied", _LOST, stream(_PRIMED, Told("id: \n", LOG), cut=True)),
     _answered("ends-without-answer", _LOST, stream(LOG)),
     _answered(
         "ends-without-answer-with-id",
-        _RESUMES,
+        RESUMES,
         stream(_PRIMED, LOG),
         stream("id: event-2\ndata: \n\n", ANSWER),
     ),
@@ -183,7 +179,7 @@ SESSIONS: tuple[Reaction, ...] = (
                         Told("id: event-1\nretry: 50\n", TOOLS_CHANGED),
                         Await("notifications/initialized"),
                     ),
-                    _GONE,
+                    GONE,
                     stream(RESOURCES_CHANGED, Await("DELETE")),
                 )
             }
