@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.capture.collection.reactions.parts import (
+    AGAIN,
     ANSWER,
     GONE,
     HELLO,
@@ -171,7 +172,7 @@ SESSIONS: tuple[Reaction, ...] = (
     ),
     reaction(
         "own-stream-of-a-lost-session",
-        "Session Management: a client that receives 404 for a session MUST start a new one.",
+        AGAIN,
         Plan(
             {
                 "GET": (
