@@ -14,8 +14,6 @@ from mcpclient.transports.base import Receiver
 from tests.bridging.sides import HostSide, ServerSide, hosted
 from tests.support.mcp_server import McpServer
 
-__all__ = ["ECHOING", "Dead", "Late", "Upstream", "answer_to", "gateway", "names", "told"]
-
 ECHOING = [{"name": name, "inputSchema": {"type": "object"}} for name in ("echo", "never")]
 
 
@@ -96,7 +94,7 @@ async def answer_to(host: HostSide, method: str, params: Any = None) -> Any:
 
 
 async def told(host: HostSide, method: str) -> Any:
-    """Return the params of the next notification or request of a method."""
+    """Return the next notification or request of a method."""
     while (message := await host.message()).get("method") != method:
         pass
     return message
