@@ -27,20 +27,22 @@ from .idle_clock import run_unhurried
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
-__all__ = ["FOLDER", "chunkings_of", "replay", "run", "run_here", "transcripts", "without_logs"]
+__all__ = ["FOLDER", "chunkings_of", "names_of", "replay", "run", "run_here", "transcripts"]
+__all__ += ["without_logs"]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 
 # How many transcripts one process plays at once: much of the time of one is waiting.
-_AT_ONCE = 4
+_AT_ONCE = 16
 
 
 def transcripts(names: Iterable[str] = ()) -> dict[str, Transcript]:
     """Return the transcripts whose names contain one of ``names``, all without any."""
-    return {name: _read(name) for name in _chosen(names)}
+    return {name: _read(name) for name in names_of(names)}
 
 
-def _chosen(parts: Iterable[str]) -> list[str]:
+def names_of(parts: Iterable[str] = ()) -> list[str]:
+    """Return the names of those transcripts, without reading one."""
     wanted = tuple(parts)
     every = sorted(f"{path.parent.name}/{path.stem}" for path in FOLDER.glob("*/*.jsonl"))
     return [name for name in every if not wanted or any(part in name for part in wanted)]
@@ -53,7 +55,7 @@ def _read(name: str) -> Transcript:
 
 def run(names: Iterable[str] = ()) -> Iterator[Row]:
     """Replay the transcripts, and yield a row for each: one session, however it is cut."""
-    chosen = _chosen(names)
+    chosen = names_of(names)
     count = min(os.cpu_count() or 1, len(chosen) // _AT_ONCE)
     if count < 2:
         yield from run_here(chosen)

@@ -16,7 +16,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m conformance.replay", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as http/ or sdk1-cancel")
     names = parser.parse_args().names
-    if not replay.transcripts(names):
+    if not replay.names_of(names):
         parser.error(f"no transcript has a name with {' or '.join(names)}")
     begun = time.monotonic()
     rows = []

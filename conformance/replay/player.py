@@ -306,12 +306,12 @@ class Player:
     def _skip_unless_awaited(self, line: Line) -> None:
         """Leave out the response to a request that this client need not send, and did not."""
         opening = self._opening(line)
-        went_on = self._is_given_up or any(
-            one.done and not one.is_server for one in self.lines if one.number > opening.number
-        )
-        if opening.may_miss and went_on:
+        if opening.may_miss and (self._is_given_up or self._went_on_after(opening)):
             opening.is_past = line.begun = True
             self._do(line)
+
+    def _went_on_after(self, line: Line) -> bool:
+        return any(one.done and not one.is_server for one in self.lines if one.number > line.number)
 
     def _opening(self, line: Line) -> Line:
         """Return what opened the channel of a line."""

@@ -106,6 +106,17 @@ async def shown(page: Page, selector: str, text: str) -> None:
     await page.locator(selector).filter(has_text=text).first.wait_for()
 
 
+async def choose(page: Page, name: str) -> None:
+    """Choose an offer by its name."""
+    await page.locator("#list .row .title").get_by_text(name, exact=True).click()
+    await page.locator("#detail h2").get_by_text(name, exact=True).wait_for()
+
+
+async def call(page: Page) -> None:
+    await page.locator("#call").click()
+    await page.locator(".outcomes .state").wait_for()
+
+
 async def axe_violations(page: Page, place: str) -> list[str]:
     """Return what axe-core finds wrong with the page as it is; ``place``: its name for that."""
     if not await page.evaluate("'axe' in window"):

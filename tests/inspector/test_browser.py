@@ -20,52 +20,18 @@ from mcpclient import BrowserLogin, Client, MemoryStore, OAuth, Recording, TwoSt
 from mcpclient.inspector.board import Board, Questions
 from mcpclient.inspector.inspector import inspect
 from mcpclient.recording.transcript import read_transcripts
-from tests.inspector.browser import Chromium, axe_violations, needs_axe, read, shown
+from tests.inspector.browser import Chromium, axe_violations, call, choose, needs_axe, read, shown
 from tests.inspector.scenes import Reaching, Scene
-from tests.inspector.showcase import ATTACKS, Showcase, odd_tools
+from tests.inspector.showcase import Showcase, odd_tools
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.protected import Protected
 
-pytestmark = pytest.mark.needs_browser
+pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 
 TOP = Path(__file__).parents[2]
 FORMS = ["Python", "command line", "curl"]
-
-
-async def choose(page: Page, name: str) -> None:
-    """Choose an offer by its name."""
-    await page.locator("#list .row .title").get_by_text(name, exact=True).click()
-    await page.locator("#detail h2").get_by_text(name, exact=True).wait_for()
-
-
-async def call(page: Page) -> None:
-    await page.locator("#call").click()
-    await page.locator(".outcomes .state").wait_for()
-
-
-async def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
-    """F-SHOW-10: nested objects, arrays, enumerations with null, defaults, alternatives."""
-    async with chromium.visit(Scene()) as (page, scene):
-        await choose(page, "search_issues")
-        await page.get_by_label("query").fill("leak")
-        await page.get_by_label("Order order").select_option(label="null")
-        await page.get_by_role("button", name="Add to labels").click()
-        await page.get_by_label("labels, item 1").fill("bug")
-        await page.get_by_label("pull request").check()
-        await page.get_by_label("name", exact=False).last.fill("Ada")
-        await page.get_by_label("Kind of when").select_option(label="last days")
-        await call(page)
-        assert scene.showcase.received[-1]["params"]["arguments"] == {
-            "query": "leak",
-            "limit": 10,
-            "order": None,
-            "labels": ["bug"],
-            "kinds": ["pull request"],
-            "author": {"name": "Ada"},
-            "when": {"days": 7},
-        }
 
 
 async def test_form_and_json_are_two_views_of_the_same(chromium: Chromium) -> None:
@@ -123,7 +89,6 @@ async def test_the_keyboard_is_enough(chromium: Chromium) -> None:
         await page.locator("#export:not([open]) summary:focus").wait_for()
 
 
-@pytest.mark.slow
 async def test_every_part_is_reached_by_keyboard(chromium: Chromium) -> None:
     """F-SHOW-10: the kinds of offers, a form, the wire, a record and back, a question."""
 
@@ -260,31 +225,6 @@ async def test_questions_are_answered_in_the_page(chromium: Chromium) -> None:
         await shown(page, ".outcomes", "file:///here")
 
 
-async def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium) -> None:
-    async with chromium.visit(Scene()) as (page, scene):
-        await choose(page, "echo")
-        await page.get_by_role("textbox", name="message").fill("over the wire")
-        await call(page)
-        await page.get_by_label("Filter the wire").fill("OVER THE WIRE")
-        await shown(page, ".wirenote", "2 of ")
-        await page.locator("#wire .row").last.click()
-        await shown(page, ".record", "#")
-        await page.get_by_role("button", name="Its request").click()
-        await shown(page, ".record .tree", "tools/call")
-        await page.get_by_role("button", name="Replay", exact=True).click()
-        await shown(page, ".outcomes .state", "Done")
-        calls = [each for each in scene.showcase.received if each.get("method") == "tools/call"]
-        assert len(calls) == 2
-        await page.locator("#wire .row.request", has_text="echo").first.click()
-        await page.get_by_role("button", name="Edit and replay").click()
-        assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
-        await page.locator(".outcomes .state").get_by_role("button", name="Pin").click()
-        await page.locator("#tab-calls").click()
-        await shown(page, "#list .row", "★ echo")
-        assert (await read(page, "#list .row")).startswith("★ echo")
-
-
-@pytest.mark.slow
 async def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
     chromium: Chromium,
 ) -> None:
@@ -306,7 +246,6 @@ async def test_what_is_chosen_meanwhile_is_not_replaced_by_a_call_that_was_slow(
         assert await page.get_by_role("textbox", name="message").input_value() == "over the wire"
 
 
-@pytest.mark.slow
 async def test_a_row_stays_under_the_pointer_while_the_button_is_down(chromium: Chromium) -> None:
     """F-SHOW-10: a list that follows the wire can be clicked."""
     async with chromium.visit(Scene()) as (page, scene):
@@ -350,40 +289,6 @@ async def test_the_session_is_exported_as_a_transcript(chromium: Chromium) -> No
         assert transcript.records[0]["message"]["method"] == "initialize"
 
 
-async def test_a_hostile_server_is_text_and_nothing_else(chromium: Chromium) -> None:
-    """F-SHOW-10: every string an attack; nothing runs, nothing is fetched, nothing is hidden."""
-    async with chromium.visit(Scene(Showcase(hostile=True))) as (page, _):
-        foreign: list[str] = []
-        here = page.url.partition("/#")[0]
-
-        def note(request: Any) -> None:
-            if not request.url.startswith((here, "blob:")):
-                foreign.append(request.url)
-
-        page.on("request", note)
-        for kind in ("tools", "resources", "prompts", "servers"):
-            await page.locator(f"#tab-{kind}").click()
-            await page.locator("#list .virtual").focus()
-            for _ in ATTACKS:
-                await page.keyboard.press("ArrowDown")
-        await page.locator("#tab-tools").click()
-        await page.locator("#list .row").first.click()
-        await call(page)
-        await shown(page, ".outcomes", "<svg onload=")
-        text = await page.locator("body").inner_text()
-        for attack in (ATTACKS[0], ATTACKS[1], "\\u202egnp.exe", "\\x1b[31mred"):
-            assert attack in text
-        assert "\u202e" not in text
-        await page.locator("#wire .virtual").focus()
-        for _ in range(12):
-            await page.keyboard.press("ArrowDown")
-            await page.locator(".record .tree").first.wait_for()
-        assert await page.evaluate("window.hacked") is None
-        assert await page.locator("#detail svg, #detail script, #wire img").count() == 0
-        assert foreign == []
-
-
-@pytest.mark.slow
 async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chromium) -> None:
     """F-SHOW-10: objects for strings, names of prototypes, schemas without end, ten megabytes."""
     async with chromium.visit(Scene(Showcase(tools=odd_tools()))) as (page, scene):
@@ -399,7 +304,6 @@ async def test_tools_as_odd_as_they_can_be_leave_the_page_usable(chromium: Chrom
         assert await page.evaluate("({}).type") is None
 
 
-@pytest.mark.slow
 async def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
     """F-SHOW-10"""
 
@@ -423,7 +327,6 @@ async def test_an_odd_question_is_answered_as_json(chromium: Chromium) -> None:
         await page.locator(".outcomes .state").wait_for()
 
 
-@pytest.mark.slow
 async def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
     """F-SHOW-10: 5,000 tools and 20,000 messages, and a page that stays small."""
     tools = [{"name": f"tool_{n:04}", "inputSchema": {"type": "object"}} for n in range(5000)]
@@ -442,7 +345,6 @@ async def test_thousands_of_tools_are_few_elements(chromium: Chromium) -> None:
         assert await page.evaluate("document.querySelectorAll('*').length") < 1000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("width", [400, 1280])
 async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) -> None:
     async with chromium.visit(Scene(), width=width) as (page, _):
@@ -455,7 +357,6 @@ async def test_nothing_is_wider_than_the_screen(chromium: Chromium, width: int) 
             assert not await page.locator("#detail").is_visible()
 
 
-@pytest.mark.slow
 @needs_axe
 @pytest.mark.parametrize(
     ("width", "scheme"), [(1280, "light"), (400, "dark"), (1280, "dark"), (400, "light")]
@@ -516,7 +417,6 @@ def as_command(form: str, text: str) -> list[str]:
     return ["sh", "-c", programs + text]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["Python", "command line"])
 async def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) -> None:
     """F-SHOW-10, F-AUTH-12: as it is, once the variables that stand for secrets are set."""
@@ -533,7 +433,6 @@ async def test_what_is_copied_for_a_command_runs(chromium: Chromium, form: str) 
         assert 'it\'s "ü"' in answer.replace("\\", "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("form", FORMS)
 async def test_what_is_copied_for_a_url_runs(chromium: Chromium, form: str, version: str) -> None:
@@ -604,7 +503,6 @@ async def test_a_login_begins_and_ends_in_the_page_and_leaves_no_secret_in_it(
         await page.get_by_role("link", name="Open the login page").wait_for()
 
 
-@pytest.mark.slow
 async def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chromium) -> None:
     """F-SHOW-10, F-AUTH-12: the end of one takes none of another away."""
     async with chromium.visit(Scene()) as (page, scene):
@@ -626,7 +524,6 @@ async def test_each_server_that_wants_a_login_has_its_own_address(chromium: Chro
         await expect(page.locator(".question")).to_contain_text("asked by two")
 
 
-@pytest.mark.slow
 async def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
     """F-SHOW-10: where the program has no browser, with the address that one ended at."""
     async with logging_in(chromium, lambda *_: TwoStepLogin(MemoryStore())) as (page, _, protected):
@@ -639,7 +536,6 @@ async def test_a_login_is_finished_by_hand(chromium: Chromium) -> None:
         await shown(page, "#status", "connected")
 
 
-@pytest.mark.slow
 async def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -> None:
     """F-SHOW-10, F-SHOW-16: without any server."""
     tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("a", "b")]
@@ -666,7 +562,6 @@ async def test_two_recordings_are_compared(chromium: Chromium, tmp_path: Path) -
         await shown(page, ".record .tree", "after.jsonl")
 
 
-@pytest.mark.slow
 async def test_a_running_program_is_looked_at_and_not_touched(chromium: Chromium) -> None:
     """F-SHOW-10: attached with allow="look", the page makes no calls."""
     client = Client(Showcase().transport, protocol_version="2025-11-25")

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from playwright.async_api import Page, expect
 
-from tests.inspector.browser import Chromium, shown
+from tests.inspector.browser import Chromium, choose, shown
 from tests.inspector.scenes import Scene
 from tests.inspector.showcase import Showcase
-from tests.inspector.test_browser import choose
 
 pytestmark = [pytest.mark.needs_browser, pytest.mark.slow]
 

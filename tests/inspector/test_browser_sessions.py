@@ -14,10 +14,9 @@ from playwright.async_api import Page, expect
 from mcpclient import Client, Manager
 from mcpclient.inspector.inspector import inspect
 from tests.client.scripted_server import HANDSHAKE
-from tests.inspector.browser import Chromium, axe_violations, needs_axe, shown
+from tests.inspector.browser import Chromium, axe_violations, call, choose, needs_axe, shown
 from tests.inspector.scenes import FAULTY, Reaching, Scene, TaskServer, faulty
 from tests.inspector.showcase import Showcase
-from tests.inspector.test_browser import call, choose
 from tests.support.http_server import HttpServer
 from tests.support.mcp_http import StreamableEndpoint
 from tests.support.mcp_server import McpServer

@@ -170,6 +170,8 @@ for line in sys.stdin:
                             "serverInfo": {"name": "x", "version": "1"}}
     elif method == "tools/list":
         answer["result"] = {"tools": [tool]}
+    elif method == "server/discover":
+        answer["error"] = {"code": -32601, "message": "Method not found"}
     elif method != "tools/call" or mode == "silent":
         continue
     elif mode == "dies":

@@ -251,7 +251,7 @@ SLOW = {
     "tests/cli/test_guide.py": "runs every program of the guide",
     "tests/cli/test_sessions.py": "starts a session and several command lines for each",
     "tests/entries/bundles/test_archive_packer.py": "makes bundles by a packer in Node",
-    "tests/inspector/test_browser.py": "drives a browser; the other tests of that file stay",
+    "tests/inspector/test_browser.py": "drives a browser; those of test_browser_page.py stay",
     "tests/inspector/test_browser_approval.py": "drives a browser",
     "tests/inspector/test_browser_faults.py": "drives a browser",
     "tests/inspector/test_browser_forms.py": "drives a browser",

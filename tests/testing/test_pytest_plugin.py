@@ -29,6 +29,7 @@ def folder(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest
     """A project with two tests, whose pytest runs in this process."""
     monkeypatch.delenv("CI", raising=False)
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    pytester.makeini("[pytest]")  # or pytest looks for one above, and lists all it finds there
     pytester.makeconftest('pytest_plugins = ["mcpclient.testing.pytest_plugin"]')
     server = TOP / "mcpclient" / "testing" / "demo_server.py"
     pytester.path.joinpath("test_it.py").write_text(TESTS.format(server=str(server)), "utf-8")
