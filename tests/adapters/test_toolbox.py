@@ -295,6 +295,7 @@ async def test_many_tools_do_not_hold_the_loop(monkeypatch: pytest.MonkeyPatch) 
     task.cancel()
 
 
+@pytest.mark.slow
 async def test_definitions_that_multiply_are_bounded() -> None:
     """F-TOOL-9: each by itself, and all of them together; both are reported."""
     source = Live(*(f"t{number}" for number in range(60)))

@@ -56,20 +56,21 @@ async def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, co
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "request_id"),
+    ("line", "filling", "code", "request_id"),
     [
-        (b'{"id":7,"method":"x","params":{"a":"%b"}}' % (b"x" * 2**26), -32600, 7),
-        (b'{"method":"x","params":%b,"jsonrpc":"2.0","id":"y"}' % (b"[" * 2**17), -32700, "y"),
-        (b'{"id":7,"result":{"a":"%b"}}' % (b"x" * 2**26), -32600, None),
-        (b'{"id":7,"result":nothing}', -32700, None),
+        (b'{"id":7,"method":"x","params":{"a":"%b"}}', (b"x", 2**26), -32600, 7),
+        (b'{"method":"x","params":%b,"jsonrpc":"2.0","id":"y"}', (b"[", 2**17), -32700, "y"),
+        (b'{"id":7,"result":{"a":"%b"}}', (b"x", 2**26), -32600, None),
+        (b'{"id":7,"result":%b}', (b"nothing", 1), -32700, None),
     ],
 )
 async def test_a_request_that_cannot_be_read_is_answered(
-    line: bytes, code: int, request_id: int | str | None
+    line: bytes, filling: tuple[bytes, int], code: int, request_id: int | str | None
 ) -> None:
     """F-BRIDGE-1: under its id, so that its caller does not wait; a response has no answer."""
     async with bridged(McpServer("handshake")) as (host, _):
-        host.write(line)
+        piece, count = filling
+        host.write(line % (piece * count))
         refused = await host.message()
         assert (refused["error"]["code"], refused["id"]) == (code, request_id)
 

@@ -61,6 +61,7 @@ def test_a_schema_that_takes_too_long_is_not_used(mode: str) -> None:
     assert "was not checked: " in warning and "too many steps" in warning
 
 
+@pytest.mark.slow
 def test_many_schemas_made_to_cost_time_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     """F-API-17: the event loop stands still for all of them together, not for each."""
     now = [0.0]

@@ -66,6 +66,8 @@ def rows(cells: Iterable[Cell]) -> Iterator[Any]:
         sorted(cells, key=str), lambda cell: (cell.transport, cell.era, cell.step)
     ):
         marks = [pytest.mark.needs_posix] if transport in POSIX_ONLY else []
+        if transport == "stdio" and step not in ("connect", "request"):
+            marks.append(pytest.mark.slow)
         yield pytest.param(list(row), id=f"{transport}-{era}-{step}", marks=marks)
 
 

@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 from mcpclient.framing.der import issuer_of, signature_hash
 
-RSA = rsa.generate_private_key(65537, 2048)
+RSA = rsa.generate_private_key(65537, 1024)
 ISSUER = x509.Name(
     [
         x509.NameAttribute(NameOID.COUNTRY_NAME, "DE"),

@@ -302,6 +302,7 @@ def test_the_policy_allows_this_page_and_nothing_else() -> None:
     assert rules["require-trusted-types-for"] == "'script'"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["folder", "archive"])
 def test_it_travels_under_another_name_and_in_an_archive(form: str, tmp_path: Path) -> None:
     """F-PACK-2: package data, found through the loader, by the name of the package."""

@@ -172,6 +172,7 @@ for number in range(40):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("max_size", [LARGE, 600])
 def test_many_processes_write_one_chain(path: Path, max_size: int) -> None:
     """F-AUDIT-1: no line is lost, and each process's lines have their order."""

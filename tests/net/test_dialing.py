@@ -166,6 +166,7 @@ def blocking_server(tls: ssl.SSLContext, connections: int) -> Iterator[int]:
                 # Closing with data unread would be a reset, which overtakes the data sent.
                 while socket.socket.recv(connection, 1024):
                     pass
+        listener.close()  # whoever comes now need not wait
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve_all, args=(listener,))

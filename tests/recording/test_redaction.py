@@ -477,6 +477,7 @@ def lines_run(function: Callable[[], object]) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["received", "sent"])
 @pytest.mark.parametrize("shape", ["{}", "same-start-{}", "s" * 8 + "{}"])
 def test_the_cost_grows_with_the_message_alone(direction: str, shape: str) -> None:

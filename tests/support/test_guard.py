@@ -220,7 +220,20 @@ def test_a_module_that_is_missing_is_an_error_in_ci_only(monkeypatch: pytest.Mon
 
 
 _READS_ALL = "a rule of the house: reads all sources"
+_READS_TRANSCRIPTS = "reads all transcripts"
 SLOW = {
+    "tests/adapters/test_toolbox.py": "converts definitions without an end",
+    "tests/client/test_listed_tools.py": "compiles schemas made to cost time",
+    "tests/faults/test_matrix.py": "starts a server for each cell over stdio",
+    "tests/inspector/test_routes.py": "copies the package and starts it",
+    "tests/net/test_chained_log.py": "has four processes write at once",
+    "tests/protocol/schema/test_patterns.py": "fills the memory of patterns",
+    "tests/recording/test_redaction.py": "counts the work at several sizes",
+    "tests/tools/fuzz/test_targets.py": "mutates the seeds of every target",
+    "tests/tools/test_capture.py": _READS_TRANSCRIPTS,
+    "tests/tools/test_conformance_judged.py": "starts the judge of meetings",
+    "tests/tools/test_conformance_summary.py": _READS_TRANSCRIPTS,
+    "tests/transports/test_replaying_captures.py": _READS_TRANSCRIPTS,
     "tests/gate/test_census.py": _READS_ALL,
     "tests/test_bandit.py": _READS_ALL,
     "tests/test_features.py": _READS_ALL,
@@ -245,7 +258,7 @@ SLOW = {
     "tests/tools/test_distribution.py": "builds, and installs into environments",
     "tests/tools/soak/logins/test_logins.py": "kills processes for seconds",
     "tests/tools/test_page_lint.py": "starts Node",
-    "tests/tools/test_saboteur.py": "runs the tests of a copy",
+    "tests/tools/test_saboteur.py": "runs the tests of a copy, and reads all faults",
     "tests/tools/test_vendored.py": "copies all tests",
     "tests/cli/test_bridge.py": "moves 64 MiB through two programs",
     "tests/cli/test_guide.py": "runs every program of the guide",

@@ -200,6 +200,7 @@ def test_every_transcript_is_that_of_its_script() -> None:
     check_each(transcripts(), is_that_of_its_script)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "check", [tells_what_came_of_every_step, is_consistent, holds_no_secret_and_names_no_machine]
 )

@@ -48,6 +48,7 @@ def test_each_message_is_judged_by_its_definition(
     assert found["received, replay, 2025-11-25 over Streamable HTTP"].outcome == PASSED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("required", "outcome"), [("params", PASSED), ("more", FAILED)])
 def test_what_meetings_leave_is_judged_as_well(
     required: str, outcome: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,7 @@ from tests.tools.saboteur.workshop import Workshop, edited, fresh_faults
 FAULTS = [*VISIBLE, *OTHERS]
 
 
+@pytest.mark.slow
 def test_there_is_a_place_for_each_fault() -> None:
     """Whoever changes that line changes the row, or the fault would never be tried again."""
     check_each(FAULTS, lambda fault: ast.parse(edited(fault)))
@@ -25,6 +26,7 @@ def test_there_are_enough_of_both_kinds() -> None:
     assert len({(fault.module, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
 
 
+@pytest.mark.slow
 def test_fresh_faults_follow_from_their_seed_and_have_a_place() -> None:
     fresh = fresh_faults(3, seed=1)
     assert fresh == fresh_faults(3, seed=1) != fresh_faults(3, seed=2)

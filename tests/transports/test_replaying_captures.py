@@ -65,6 +65,7 @@ def _without_subscription(messages: list[dict[str, Any]]) -> list[dict[str, Any]
     return messages
 
 
+@pytest.mark.slow
 def test_every_request_gets_what_it_got() -> None:
     """F-SHOW-8: a client that refused to connect has sent nothing."""
     paths = sorted(TRANSCRIPTS.glob("*/*.jsonl"))

@@ -155,6 +155,7 @@ def remembered(memory: PatternMemory) -> int:
     return sum(len(states) + 1 for _, states in memory.steps.values())
 
 
+@pytest.mark.slow
 def test_the_patterns_of_one_schema_share_what_they_remember() -> None:
     """F-SAFE-9: it does not grow with their number (24 MiB each made 2.3 GiB of 50 KB)."""
     memory = PatternMemory()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+import pytest
+
 from tests.support.tables import each_row
 
 from .catalog import CORPUS, load, names, seeds
@@ -26,6 +28,7 @@ def test_seeds_end_as_foreseen(name: str) -> None:
         target(data[: len(data) // 2])
 
 
+@pytest.mark.slow
 @each_row("name", names())
 def test_mutated_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: the same for generated inputs, which are the same in every run."""
