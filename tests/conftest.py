@@ -99,6 +99,14 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return f"{argname} of {len(val)}" if too_long else None  # type: ignore[arg-type]
 
 
+# Files that take a worker longest; whoever began them last would work on when all others are done.
+LONG = ("test_replay.py", "test_matrix.py", "test_sessions.py", "test_page.py", "test_copying.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.name not in LONG)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     gc.disable()  # objects made here are kept, and would be scanned again and again
@@ -134,6 +142,7 @@ def _collect_garbage_for_good() -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[REAL_STDERR] = os.dup(2)
+    config.option.loadscopereorder = False  # xdist's: files in the order of the tests
     if config.option.markexpr == "not slow":
         properties.try_fewer()
     for need in NEEDS:

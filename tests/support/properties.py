@@ -28,9 +28,9 @@ def examples(count: int, **options: Any) -> settings:
 
 
 def try_fewer() -> None:
-    """Try a fifth of the examples in all tests that are collected from now on."""
+    """Try a tenth of the examples in all tests that are collected from now on."""
     global _share
-    _share = 5
+    _share = 10
     current = settings.get_current_profile_name()
     settings.register_profile("fewer", settings.get_profile(current), max_examples=USUAL // _share)
     settings.load_profile("fewer")
