@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from mcpclient.testing import demo_server
+if TYPE_CHECKING:
+    from mcpclient.testing import demo_server
+else:  # The module alone starts sooner than with its packages.
+    sys.path.insert(0, str(Path(__file__).parents[2] / "mcpclient" / "testing"))
+    import demo_server
 
 
 class ReportingServer(demo_server.DemoServer):

@@ -161,6 +161,7 @@ def test_the_file_of_another_application(capsys: Capture, project: Path) -> None
     assert written(".cursor/mcp.json")["a-server"]["env"] == {"API_KEY": "k"}
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_a_bundle_is_agreed_to_and_asks_once(capsys: Capture, project: Path) -> None:
     """F-MANY-18: its answers are kept, a secret is never shown, and another bundle asks again."""
@@ -263,6 +264,7 @@ def test_what_is_taken_over_by_a_user_needs_agreement(capsys: Capture) -> None:
     assert "takes an application" in run(capsys, "add", "--all", "x", "y", code=2)[1]
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_on_a_terminal_it_is_shown_before_it_is_written(project: Path) -> None:
     """F-SHOW-23: agreed to once, and its inputs are asked for where it is used."""
@@ -308,6 +310,7 @@ def test_add_alone_asks(capsys: Capture) -> None:
     assert entry
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_a_bundle_that_is_added_on_a_terminal_is_agreed_to(project: Path) -> None:
     """F-MANY-18: it is shown, and its first use does not ask again."""

@@ -21,12 +21,14 @@ from mcpclient.protocol.sampling import SamplingRequest
 from tests.cli.in_process import Terminal
 from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
+from tests.support.tables import slow_rows
 
 pytestmark = pytest.mark.needs_posix
 Capture = pytest.CaptureFixture[str]
 SERVER = str(Path(__file__).with_name("eliciting_server.py"))
 
 
+@pytest.mark.slow
 def test_who_adds_a_server_has_agreed_to_it(tmp_path: Path) -> None:
     """F-SHOW-19, F-MANY-7: in a terminal, to this entry and no other."""
     folders = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path)}
@@ -62,6 +64,7 @@ def test_a_form_is_filled_in() -> None:
     assert '"name": "Ada", "place": "out", "seats": 2, "smoking": true' in _sorted(shown)
 
 
+@pytest.mark.slow
 def test_a_form_goes_back_and_is_reviewed() -> None:
     """F-SHOW-9: nothing that was typed is lost on the way to a wrong field."""
     with terminal("call", SERVER, "form") as session:
@@ -89,6 +92,7 @@ def _sorted(text: str) -> str:
     return ", ".join(sorted(" ".join(found[1].split()).split(", ")))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "action"), [("/decline", "decline"), ("/cancel", "cancel")])
 def test_a_form_is_left(typed: str, action: str) -> None:
     """F-SHOW-9"""
@@ -99,7 +103,8 @@ def test_a_form_is_left(typed: str, action: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "action"), [("y", "accept"), ("", "decline"), ("cancel", "cancel")]
+    ("typed", "action"),
+    [("y", "accept"), *slow_rows(("", "decline"), ("cancel", "cancel"))],
 )
 def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) -> None:
     """F-SHOW-9: the host is marked; without a browser the user has to open it."""
@@ -219,15 +224,13 @@ def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     assert "4 characters are more than 3" in said
 
 
-@pytest.mark.parametrize("colour", [True, False])
-def test_colours_and_the_width_are_the_terminals(colour: bool) -> None:
+def test_colours_and_the_width_are_the_terminals() -> None:
     """F-SHOW-3"""
     demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
-    environment = {} if colour else {"NO_COLOR": "1"}
-    with terminal("tools", demo, columns=40, environ=environment) as session:
+    with terminal("tools", demo, columns=40) as session:
         assert session.end() == 0
     lines = session.shown.splitlines()
-    assert (lines[0].startswith("\x1b[1mecho message")) == colour
+    assert lines[0].startswith("\x1b[1mecho message")
     assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 40
 
 

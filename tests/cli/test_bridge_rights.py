@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,10 @@ from tests.support.protected import Protected
 
 __all__ = ["at_a_terminal"]  # a fixture
 
-pytestmark = [pytest.mark.needs_posix, pytest.mark.usefixtures("own_credentials")]
+pytestmark = [
+    *(pytest.mark.needs_posix, pytest.mark.slow),
+    pytest.mark.usefixtures("own_credentials"),
+]
 
 
 def calls(command: list[str]) -> str | None:
@@ -73,9 +77,10 @@ def test_a_server_in_a_sandbox_has_only_its_rights(tmp_path: Path) -> None:
 
 
 def test_the_audit_log_has_each_call_of_the_host(tmp_path: Path) -> None:
-    """F-BRIDGE-1, F-AUDIT-1: and the start of the server."""
-    log = tmp_path / "audit.jsonl"
-    assert calls(bridge("--audit", str(log), "--", *DEMO)) == "hi"
+    """F-BRIDGE-1, F-AUDIT-1: and the start of the server; a trace has the messages to it."""
+    log, trace = tmp_path / "audit.jsonl", tmp_path / "trace.jsonl"
+    assert calls(bridge("--audit", str(log), "--trace", str(trace), "--", *DEMO)) == "hi"
+    assert re.search('"message": ?"hi"', trace.read_text())
     lines = [json.loads(line) for line in log.read_text().splitlines()]
     assert [(line["kind"], line.get("name")) for line in lines] == [
         ("start", None),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 
 from mcpclient import Client, ServerConfig
 from mcpclient.cli.bridge import is_gateway
+from mcpclient.cli.main import main
 from tests.cli.test_bridge import DEMO, bridge
-from tests.support.subprocesses import TOP
 
 pytestmark = pytest.mark.needs_posix
 
@@ -28,6 +27,7 @@ def written(folder: Path, **entries: list[str]) -> str:
     return str(file)
 
 
+@pytest.mark.slow
 async def test_configured_servers_are_one_and_the_gateway_is_not_among_them(tmp_path: Path) -> None:
     """F-BRIDGE-2: a broken one is a line of the status, with the reason and the next step."""
     own = ["mcpclient", "bridge", "--all"]
@@ -52,15 +52,13 @@ async def test_configured_servers_are_one_and_the_gateway_is_not_among_them(tmp_
         assert left_out.is_error
 
 
+@pytest.mark.slow
 async def test_pins_hold_for_one_server_by_its_own_names(tmp_path: Path) -> None:
     """F-BRIDGE-4: what is not in the lock is neither listed nor called."""
     file = written(tmp_path, demo=DEMO)
     lock = tmp_path / "mcp.lock"
-    source = f"import sys; sys.path.insert(0, {str(TOP)!r}); "
-    source += "from mcpclient.__main__ import main; sys.exit(main())"
-    words = ["lock", "--config", file, "--file", str(lock)]
-    locking = await asyncio.create_subprocess_exec(sys.executable, "-c", source, *words)
-    assert await locking.wait() == 0
+    locking = ["lock", "--config", file, "--file", str(lock)]
+    assert await asyncio.get_running_loop().run_in_executor(None, main, locking) == 0
     lock.write_text(lock.read_text().replace('"add"', '"added"'))
     words = ["--config", file, f"--pins={lock}", "--wait", "20", "demo"]
     async with Client(bridge(*words), stderr="discard") as client:
@@ -71,11 +69,10 @@ async def test_pins_hold_for_one_server_by_its_own_names(tmp_path: Path) -> None
         assert (await client.call_tool("add", {"a": 1, "b": 2})).is_error
 
 
-def test_the_entry_for_a_host_is_printed() -> None:
+def test_the_entry_for_a_host_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
     """F-BRIDGE-2: with paths that hold in any folder."""
-    command = bridge("--config", "a.json", "--search", "--print-config")
-    printed = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-    entry = json.loads(printed)["mcpServers"]["gateway"]
+    assert main(["bridge", "--config", "a.json", "--search", "--print-config"]) == 0
+    entry = json.loads(capfd.readouterr().out)["mcpServers"]["gateway"]
     assert entry["args"][-4:] == ["bridge", "--config", str(Path("a.json").absolute()), "--search"]
 
 

@@ -36,13 +36,13 @@ from mcpclient.net.chained_log import ChainedLog
 from mcpclient.testing.demo_server import DemoServer
 from tests.cli.test_screen import drawn
 from tests.support.mcp_server import OpenedServer, send_result
+from tests.support.tables import slow_rows
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="messages of the system are quoted"),
     pytest.mark.usefixtures("nothing_configured", "own_credentials"),
 ]
 
-WIDTHS = (40, 80, 120)
 KEPT = Path(__file__).parent / "screens"
 
 LONG = (
@@ -421,7 +421,7 @@ def stable(text: str, folders: dict[str, str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("columns", [80, *slow_rows([40], [120])])
 def test_each_screen_is_as_it_is_kept(
     columns: int, sockets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
 from tests.support.tables import check_each
 
-pytestmark = pytest.mark.needs_posix
+pytestmark = [pytest.mark.needs_posix, pytest.mark.slow]
 
 SERVER = str(Path(__file__).with_name("session_server.py"))
 _LONGEST = 60.0
@@ -109,7 +109,6 @@ def test_a_server_keeps_its_state_between_two_commands(commands: Commands) -> No
     assert "there is no session @it" in errors
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="arguments are read from /proc")
 def test_a_secret_of_open_is_no_argument_of_the_session(commands: Commands) -> None:
     """F-SHOW-12: other users may see the arguments of a process; the server gets only its own."""
@@ -140,7 +139,6 @@ SAME = [
 ]
 
 
-@pytest.mark.slow
 def test_a_command_is_the_same_with_a_session(commands: Commands) -> None:
     """F-SHOW-12: output, messages and exit codes; only the name of the server is another."""
     commands.said("add", "--scope", "user", "it", "--", sys.executable, SERVER)
@@ -156,7 +154,6 @@ def test_a_command_is_the_same_with_a_session(commands: Commands) -> None:
     check_each(SAME, check)
 
 
-@pytest.mark.slow
 def test_every_command_that_takes_a_server_takes_a_session(commands: Commands) -> None:
     """F-SHOW-12: those that run in the caller's own process, too."""
     commands.open()
@@ -233,7 +230,6 @@ GREETING = """\
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "number"),
     [
@@ -267,7 +263,6 @@ def test_a_command_that_is_terminated_stops_its_server(
     assert process.returncode == 143
 
 
-@pytest.mark.slow
 def test_a_session_that_is_terminated_stops_its_server(commands: Commands) -> None:
     """F-SHOW-12, F-STD-3: as the end of the machine, or of the user's login, does it."""
     pipe, alive = commands.pipe_of_life()
@@ -279,7 +274,6 @@ def test_a_session_that_is_terminated_stops_its_server(commands: Commands) -> No
     assert commands.said("sessions") == "no session is open"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [(), ("--deaf",)], ids=["", "deaf"])
 def test_a_session_that_is_killed_leaves_no_server(
     commands: Commands, arguments: tuple[str, ...]
@@ -338,7 +332,6 @@ def test_an_idle_session_ends(commands: Commands) -> None:
     os.close(alive)
 
 
-@pytest.mark.slow
 def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
     """F-SHOW-12: with the exit code and the words of any command, and no session is left."""
     code, out, errors = commands.run("open", "it", "--", sys.executable, "-c", "print(1/0)")
@@ -347,7 +340,6 @@ def test_a_server_that_does_not_start_is_an_error(commands: Commands) -> None:
     assert commands.said("sessions") == "no session is open"
 
 
-@pytest.mark.slow
 def test_all_configured_servers_are_opened(commands: Commands) -> None:
     """F-SHOW-12: one session each."""
     servers: dict[str, object] = {
@@ -368,7 +360,6 @@ def test_all_configured_servers_are_opened(commands: Commands) -> None:
     assert commands.said("close", "--all") == "closed @one\nclosed @two"
 
 
-@pytest.mark.slow
 def test_a_session_writes_the_calls_of_all_its_callers(commands: Commands) -> None:
     """F-AUDIT-1, F-SHOW-12: whatever the callers say; a call that was refused nowhere is sent."""
     commands.open(options=("--audit", "calls.jsonl"))

@@ -156,6 +156,7 @@ async def test_a_client_has_its_tools_without_a_name_in_front() -> None:
         assert await run_python(box, "tools.search_issues(query='x')") == "{'total': 1}\n"
 
 
+@pytest.mark.slow
 async def test_a_thousand_calls_and_many_at_once() -> None:
     """F-CODE-1: in a loop, by threads and by gather."""
     member = Issues()
@@ -198,6 +199,7 @@ async def test_calls_wait_for_each_other_only_if_they_must() -> None:
     assert most == 32
 
 
+@pytest.mark.slow
 async def test_a_hundred_runs_in_one_response_take_turns() -> None:
     """F-CODE-1: each may use the memory of its sandbox."""
     most = 0
@@ -498,6 +500,7 @@ def test_another_event_loop_has_another_process() -> None:
     asyncio.run(made[0].close())
 
 
+@pytest.mark.slow
 async def test_names_that_are_alike_and_names_that_are_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -134,9 +134,9 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
-@pytest.mark.parametrize("disabled", [False, True])
 @pytest.mark.parametrize(
-    "words", [["${input:a}" * 5_000], [f"{n}${{input:a}}" for n in range(5_000)]]
+    ("words", "disabled"),
+    [(["${input:a}" * 5_000], True), ([f"{n}${{input:a}}" for n in range(5_000)], False)],
 )
 def test_values_that_would_fill_the_memory(
     words: list[str], disabled: bool, repository: Repository

@@ -1,7 +1,8 @@
-"""A program that tries to get out of its sandbox, by one way each time it runs.
+"""A program that tries to get out of its sandbox, by one way or several, one after the other.
 
-``python hostile.py WAY OUTSIDE``: OUTSIDE is a folder it has no rights to, with ``facts.json`` that
-the test has written and the sandbox lets it read. Prints ``escaped`` or ``denied: why``.
+``python hostile.py WAY,... OUTSIDE``: OUTSIDE is a folder it has no rights to, with ``facts.json``
+that the test has written and the sandbox lets it read. Prints ``escaped`` or ``denied: why`` for
+each way.
 """
 
 from __future__ import annotations
@@ -276,12 +277,13 @@ WAYS = [name for name in vars(Ways) if not name.startswith("_")]
 
 
 def main() -> None:
-    try:
-        getattr(Ways(Path(sys.argv[2])), sys.argv[1])()
-    except (OSError, ValueError) as error:
-        print(f"denied: {error}")
-    else:
-        print("escaped")
+    for way in sys.argv[1].split(","):
+        try:
+            getattr(Ways(Path(sys.argv[2])), way)()
+        except (OSError, ValueError) as error:
+            print(f"denied: {error}", flush=True)
+        else:
+            print("escaped", flush=True)
 
 
 if __name__ == "__main__":

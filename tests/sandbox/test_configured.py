@@ -147,6 +147,7 @@ def test_a_file_puts_its_server_into_a_sandbox(folder: Folder) -> None:
     assert 'sandbox.read: ["${KEY_FOLDER}"]' in server.sheet.lines()
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 def test_a_manager_and_a_policy_require_one(folder: Folder) -> None:
     """F-BOX-1: a server that states none gets the default one."""

@@ -246,10 +246,13 @@ SLOW = {
     "tests/adapters/test_recipes.py": "imports five frameworks",
     "tests/inspector/test_snippets.py": "starts Node and shells",
     "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
-    "tests/vendoring/test_pythons.py": "freezes a program",
+    "tests/sync/test_loop_thread.py": "starts a program for each way to end or to fork",
+    "tests/vendoring/test_pythons.py": "freezes a program, or runs one without each module",
     "tests/vendoring/test_sessions.py": "makes copies of parts and runs real servers by them",
     "tests/vendoring/test_touched.py": "starts a Python for each of 34 parts",
-    "tests/code/test_toolset_runs.py": "starts hostile code without a sandbox",
+    "tests/code/test_toolset.py": "makes a thousand calls, or starts many processes",
+    "tests/code/test_toolset_runs.py": "starts hostile code without a sandbox, or exhausts a limit",
+    "tests/net/login/test_storage_keychain.py": "starts a stand-in of a tool for each piece",
     "tests/vendoring/test_copying.py": "reads the imports of a copy for each part",
     "tests/code/test_tokens.py": "makes the calls of ten tasks",
     "tests/stubs/test_real_servers.py": "starts servers of other makers",
@@ -259,12 +262,19 @@ SLOW = {
     "tests/tools/test_page_lint.py": "starts Node",
     "tests/tools/test_saboteur.py": "runs the tests of a copy, and reads all faults",
     "tests/tools/test_vendored.py": "copies all tests",
-    "tests/cli/test_bridge.py": "moves 64 MiB through two programs",
+    "tests/cli/shell/test_terminal.py": "starts a shell and its server for each way to type",
+    "tests/cli/test_adding.py": "starts several command lines in terminals",
+    "tests/cli/test_asking.py": "starts a command line for each answer",
+    "tests/cli/test_bridge.py": "starts a bridge and a server for each rule, or moves 64 MiB",
+    "tests/cli/test_bridge_rights.py": "starts a bridge and a server for each rule",
+    "tests/cli/test_gateway.py": "starts a gateway and its servers",
     "tests/cli/test_guide.py": "runs every program of the guide",
+    "tests/cli/test_screens.py": "runs 250 command lines at each width",
     "tests/cli/test_sessions.py": "starts a session and several command lines for each",
     "tests/entries/bundles/test_archive_packer.py": "makes bundles by a packer in Node",
     "tests/inspector/test_browser*.py": "drives a browser; test_page.py does in quick tests",
     "tests/sandbox/test_confine.py": "starts hostile servers without a sandbox, or by bwrap",
+    "tests/sandbox/test_configured.py": "starts six servers for each place that may require it",
     "tests/test_costs.py": "counts the work of each function at several sizes",
     "tests/test_exit.py": "starts a program for each way to end",
 }
@@ -275,7 +285,8 @@ def test_few_tests_are_slow_and_each_for_a_reason() -> None:
     marked = {
         path
         for path in (TOP / "tests").rglob("test_*.py")
-        if path != Path(__file__) and "pytest.mark.slow" in path.read_text("utf-8")
+        if path != Path(__file__)
+        and re.search(r"pytest\.mark\.slow|\bslow_rows\(", path.read_text("utf-8"))
     }
     assert marked == {each for pattern in SLOW for each in TOP.glob(pattern)}
     recipes = (TOP / "Makefile").read_text("utf-8")

@@ -22,6 +22,7 @@ from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
 from tests.support.subprocesses import TOP, lines_of, run_python
+from tests.support.tables import slow_rows
 from tests.sync.calling import ToolServer, beginning
 
 NAME = "mcpclient"
@@ -237,6 +238,7 @@ def test_a_fork_while_the_first_client_begins() -> None:
     assert printed.splitlines() == ["begun", "0"]
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_after_a_fork_a_client_may_reconnect() -> None:
     """F-API-18: at its first call in the child, once; nothing of the parent's is disturbed."""
@@ -289,7 +291,7 @@ ENDS = {
 
 
 @pytest.mark.needs_posix
-@pytest.mark.parametrize("way", ENDS)
+@pytest.mark.parametrize("way", ["interrupt", *slow_rows(["return"], ["raise"], ["exit"])])
 def test_a_program_may_end_with_open_clients(way: str) -> None:
     """F-API-18, F-LIFE-5, F-STD-2: no orphan, no traceback of ours, under five seconds."""
     source = (

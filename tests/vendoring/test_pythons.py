@@ -47,6 +47,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @each_row("absent", ["ssl", "ctypes", "zlib", "sqlite3", "readline", "fcntl"])
 def test_stdio_and_plain_http_work_without_a_module(absent: str) -> None:
     """F-VEND-4: https says that it needs ssl."""

@@ -85,6 +85,7 @@ def test_a_session_of_somebody_who_types(tmp_path: Path) -> None:
     assert "what is this" not in kept
 
 
+@pytest.mark.slow
 def test_a_session_without_an_editor(tmp_path: Path) -> None:
     """F-SHOW-5: no readline, no TAB, and all else."""
     with shell(tmp_path, "--no-history", prelude=WITHOUT_READLINE) as user:
@@ -104,21 +105,12 @@ def test_a_session_without_an_editor(tmp_path: Path) -> None:
 
 
 def test_a_script_from_a_file(tmp_path: Path) -> None:
-    """F-SHOW-5, F-SHOW-2: it stops at the first failure, with its exit code and its line."""
+    """F-SHOW-5, F-SHOW-2: its first failure is shown with its line, but for secrets."""
     script = tmp_path / "smoke"
+    script.write_text("# comment\n\npay amount=5 card=1\npay amount=x card=secret-thing\nquit\n")
     words = [sys.executable, "-m", "mcpclient", "shell", "--", sys.executable, SERVER]
-
-    def run(lines: str) -> subprocess.CompletedProcess[str]:
-        script.write_text(lines)
-        with script.open() as stdin:
-            return subprocess.run(
-                words, stdin=stdin, capture_output=True, text=True, cwd=TOP, check=False
-            )
-
-    answer = run('pay amount=5 card=1\nexpect text == "paid 5"\nname\nexpect text contains decline')
-    assert (answer.returncode, answer.stdout) == (0, "paid 5\nhello decline\n")
-    assert "declined: there is no terminal" in answer.stderr
-    answer = run("# comment\n\npay amount=5 card=1\npay amount=x card=secret-thing\nquit\n")
+    with script.open() as stdin:
+        answer = subprocess.run(words, stdin=stdin, capture_output=True, text=True, cwd=TOP)
     assert (answer.returncode, answer.stdout) == (2, "paid 5\n")
     assert answer.stderr.startswith("line 4: pay amount=x card=\nerror: ")
     assert "secret-thing" not in answer.stderr

@@ -15,6 +15,7 @@ from mcpclient.errors import AuthError, UsageError
 from mcpclient.net.login import storage
 from mcpclient.net.login.storage import KeychainStore
 from tests.support.subprocesses import run_python
+from tests.support.tables import slow_rows
 
 pytestmark = pytest.mark.needs_posix
 
@@ -76,7 +77,7 @@ else:
 """
 
 
-@pytest.fixture(params=["linux", "darwin"])
+@pytest.fixture(params=["linux", *slow_rows(["darwin"])])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A system with a keychain whose tool keeps everything in this folder."""
     programs = {"linux": ("secret-tool", SECRET_TOOL), "darwin": ("security", SECURITY)}
@@ -169,12 +170,6 @@ async def test_a_tool_that_does_not_answer(folder: Path, monkeypatch: pytest.Mon
         await store.load(KEY)
 
 
-async def test_a_lock_is_taken_and_given_back(folder: Path) -> None:
-    """F-AUTH-9"""
-    async with KeychainStore().lock("name"):
-        pass
-
-
 @pytest.mark.parametrize("platform", ["linux", "darwin", "win32"])
 def test_a_system_without_a_keychain(
     platform: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -256,6 +251,7 @@ async def test_a_tool_that_prints_anything(
     assert await KeychainStore().load(KEY) is None
 
 
+@pytest.mark.slow
 async def test_a_tool_that_hangs_does_not_keep_the_program(tmp_path: Path) -> None:
     """F-AUTH-9: it waits for a user who is not there; it is killed with the call."""
     tool = tmp_path / "secret-tool"
