@@ -6,6 +6,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 import struct
 from collections.abc import Mapping
 from typing import Any
@@ -26,8 +27,9 @@ _KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
 # What a ping between the frames of a message holds.
 _BETWEEN = b"between frames"
 
-# Headers that depend on the client's key, or offer extensions that the player lacks.
-_MADE_ANEW = {"sec-websocket-accept", "sec-websocket-extensions"}
+# What depends on the client's key is made anew, and the extension that the player lacks left out.
+_ACCEPT, _EXTENSIONS = "sec-websocket-accept", "sec-websocket-extensions"
+_DIGEST = re.compile(r"[\w+/]{27}=")
 
 
 class WebSocketPeer(HttpPeer):
@@ -44,7 +46,7 @@ class WebSocketPeer(HttpPeer):
         try:
             while True:
                 await self._take(frames)
-        except asyncio.IncompleteReadError:
+        except (asyncio.IncompleteReadError, ConnectionError):
             if not self._player.is_over("websocket"):
                 self._player.took({"direction": "sent", "channel": "websocket", "end": "closed"})
 
@@ -55,7 +57,7 @@ class WebSocketPeer(HttpPeer):
             return
         record: Record = {"direction": "sent", "channel": "websocket"}
         if opcode == _CLOSE:
-            record["frame"] = "close"
+            record.update(frame="close", code=1005, reason="")
             if payload:
                 record["code"] = struct.unpack("!H", payload[:2])[0]
                 record["reason"] = payload[2:].decode("utf-8", "replace")
@@ -115,6 +117,8 @@ class _Frames:
 
     def encode(self, record: Record, names: Names) -> bytes:
         """Return the answer to the opening request, or one frame."""
+        if "raw" in record:  # no frame, or one that no server may send
+            return bytes_of_payload(record)
         if "http" in record:
             body = bytes_of_payload(record)
             return self._opening(record["http"], names) + body
@@ -133,9 +137,9 @@ class _Frames:
         headers = [
             f"{name}: {names.played(value)}"
             for name, value in http["headers"]
-            if name.lower() not in _MADE_ANEW
+            if not _is_made_anew(name.lower(), value)
         ]
-        if http["status"] == 101:
+        if http["status"] == 101 and _has_digest(http["headers"]):
             digest = hashlib.sha1(self._key + _GUID, usedforsecurity=False).digest()
             headers.append(f"Sec-WebSocket-Accept: {base64.b64encode(digest).decode('ascii')}")
         status = f"HTTP/1.1 {http['status']} {http['reason']}"
@@ -150,6 +154,15 @@ class _Frames:
         """Close the connection, where the server did."""
         if "end" in record:
             self._writer.close()
+
+
+def _is_made_anew(name: str, value: str) -> bool:
+    is_digest = name == _ACCEPT and _DIGEST.fullmatch(value) is not None
+    return is_digest or (name == _EXTENSIONS and value.startswith("permessage-deflate"))
+
+
+def _has_digest(headers: list[list[str]]) -> bool:
+    return _DIGEST.fullmatch(header(headers, _ACCEPT)) is not None
 
 
 def _close_payload(record: Record) -> bytes:

@@ -82,7 +82,7 @@ def test_every_script_has_its_transcripts_and_no_other_is_there() -> None:
     made = [path for path, _, _ in transcripts()]
     assert len(made) == len(set(made)) >= 60
     assert sorted(made) == [name for name in NAMES if not name.startswith("official/")]
-    own = {"own-stdio", "own-http", "own-sse"}
+    own = {"own-stdio", "own-http", "own-sse", "own-ws"}
     assert {Path(path).parts[0] for path in made} == {"stdio", "http", "sse", "ws"} | own
 
 
@@ -175,7 +175,7 @@ def holds_no_secret_and_names_no_machine(file: Path) -> None:
 
 
 def test_all_transcripts_together_stay_small() -> None:
-    assert sum(file.stat().st_size for file in FILES) < 8_500_000
+    assert sum(file.stat().st_size for file in FILES) < 9_000_000
 
 
 NOWHERE = Places()

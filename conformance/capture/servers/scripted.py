@@ -1,9 +1,10 @@
 """A server that does as its plan says: for reactions that no server on an SDK provokes.
 
-Usage: ``python -m conformance.capture.servers.scripted stdio|http PLAN``. Over HTTP it listens on
-PORT. It needs nothing but the standard library. What a plan (see `collection.reactions.parts`) does
-not say is answered as any server would: by a session with the tool `echo` in either era, and by an
-authorization server at the same origin where the plan wants a login.
+Usage: ``python -m conformance.capture.servers.scripted stdio|http|sse|ws PLAN``. Over HTTP it
+listens on PORT. It needs nothing but the standard library, except for WebSocket. What a plan (see
+`collection.reactions.parts`) does not say is answered as any server would: by a session with the
+tool `echo` in either era, and by an authorization server at the same origin where the plan wants a
+login.
 """
 
 from __future__ import annotations
@@ -97,6 +98,10 @@ class Conversation:
             result["_meta"] = {"io.modelcontextprotocol/serverInfo": _INFO}
         return {**answer, "result": result}
 
+    def said(self, part: Any, message: Mapping[str, Any], reply: Reply) -> Any:
+        """Return one part of a reply with the names of the request in it."""
+        return self.answer(message, reply) if part is ANSWER else filled(part, message)
+
 
 def key_of(message: Mapping[str, Any]) -> str:
     """Return the name of a message in plans."""
@@ -137,7 +142,7 @@ async def _say(
         if isinstance(part, Await):
             await talk.until(part)
             continue
-        said = talk.answer(message, reply) if part is ANSWER else filled(part, message)
+        said = talk.said(part, message, reply)
         text = said if isinstance(said, str) else json.dumps(said, separators=(",", ":")) + "\n"
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -276,7 +281,7 @@ class HttpServer:
         said = part.message if isinstance(part, Told) else part
         if isinstance(said, str):
             return fields + said
-        whole = self._talk.answer(message, reply) if said is ANSWER else filled(said, message)
+        whole = self._talk.said(said, message, reply)
         return f"{fields}data: {json.dumps(whole, separators=(',', ':'))}\n\n"
 
     async def _say_by_sse(self, exchange: Exchange, message: Mapping[str, Any]) -> None:
@@ -363,7 +368,12 @@ async def main(kind: str, plan: str) -> None:
     if kind == "stdio":
         await serve_stdio(talk)
         os._exit(0)
-    server = await asyncio.start_server(HttpServer(talk), "127.0.0.1", int(os.environ["PORT"]))
+    answering: Any = HttpServer(talk)
+    if kind == "ws":
+        from conformance.capture.servers.scripted_websocket import WebSocketServer
+
+        answering = WebSocketServer(talk)
+    server = await asyncio.start_server(answering, "127.0.0.1", int(os.environ["PORT"]))
     async with server:
         await server.serve_forever()
 

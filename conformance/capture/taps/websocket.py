@@ -1,7 +1,8 @@
 """The tap of WebSocket: passes the bytes on as they are, and parses a copy of them.
 
 It reads with the parsers of the ``websockets`` library, which share nothing with the framing of
-this library. A message in several frames is written down when it is complete.
+this library. A message in several frames is written down when it is complete, and what is not in
+frames, or in frames that no message may have, is written down as it is.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 from websockets.datastructures import Headers
+from websockets.exceptions import ProtocolError
 from websockets.extensions.base import Extension
-from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFactory
+from websockets.extensions.permessage_deflate import (
+    ClientPerMessageDeflateFactory,
+    PerMessageDeflate,
+)
 from websockets.frames import Close, Frame, Opcode
 from websockets.headers import parse_extension
 from websockets.http11 import Request, Response
@@ -77,10 +82,20 @@ class _Feed:
         self.parsing: Parsing
         self._direction = direction
         self._seen = seen
+        self._unread = b""
+        self._is_broken = False
 
     def feed(self, data: bytes) -> None:
         self.reader.feed_data(data)
-        next(self.parsing)
+        self._unread += data
+        if not self._is_broken:
+            try:
+                next(self.parsing)
+            except (ProtocolError, UnicodeDecodeError):
+                self._is_broken = True
+        if self._is_broken:
+            self.note({"raw": True}, self._unread)
+            self._unread = b""
 
     def end(self) -> None:
         """Note the end, for the side that comes to it first."""
@@ -94,9 +109,16 @@ class _Feed:
     def frames(self, mask: bool, extensions: list[Extension]) -> Parsing:
         parts: list[Frame] = []
         while True:
+            if not parts:
+                # The bytes from here on are kept as they are, should there be no sense in them.
+                yield from _checked_length(self.reader)
+                self._unread = bytes(self.reader.buffer)
             read = self.reader.read_exact
             frame = yield from Frame.parse(read, mask=mask, extensions=extensions)
             data = bytes(frame.data)
+            is_control = frame.opcode in CONTROL_FRAMES or frame.opcode is Opcode.CLOSE
+            if not is_control and (frame.opcode is Opcode.CONT) != bool(parts):
+                raise ProtocolError("a frame of no message, or of another one")
             if frame.opcode in CONTROL_FRAMES:
                 self.note({"frame": CONTROL_FRAMES[frame.opcode]}, data)
             elif frame.opcode is Opcode.CLOSE:
@@ -108,6 +130,20 @@ class _Feed:
                     kind = {"frame": "binary"} if parts[0].opcode is Opcode.BINARY else {}
                     self.note(kind, b"".join(bytes(part.data) for part in parts))
                     parts = []
+
+
+def _checked_length(reader: StreamReader) -> Parsing:
+    """Wait for the head of a frame; raise where its length is not the shortest one."""
+    buffer = reader.buffer
+    while len(buffer) < 2:
+        yield
+    needed = {126: 4, 127: 10}.get(buffer[1] & 0x7F, 2)
+    while len(buffer) < needed:
+        yield
+    length = int.from_bytes(buffer[2:needed], "big")
+    least = {4: 126, 10: 1 << 16}.get(needed, 0)
+    if not least <= length < 1 << 63:
+        raise ProtocolError("a length that is longer than needed")
 
 
 class _Reading:
@@ -152,7 +188,9 @@ class _Reading:
     def _agree(self, value: str) -> None:
         """Follow the compression that both agreed on; each direction has a state of its own."""
         factory = ClientPerMessageDeflateFactory(client_max_window_bits=True)
-        for _, parameters in parse_extension(value):
+        for name, parameters in parse_extension(value):
+            if name != PerMessageDeflate.name:
+                continue
             found = factory.process_response_params(parameters, [])
             self._server_extensions.append(found)
             mirrored = type(found)(

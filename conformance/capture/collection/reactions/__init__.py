@@ -23,6 +23,7 @@ from conformance.capture.collection.reactions import (
     stateless,
     streams,
     tasks,
+    websockets,
 )
 from conformance.capture.collection.reactions.parts import Plan, Reaction
 from conformance.scripts import CLIENT2, SDK1, Script
@@ -42,6 +43,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *connections.SESSIONS,
     *resumptions.SESSIONS,
     *caching.SESSIONS,
+    *websockets.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The
