@@ -27,7 +27,7 @@ _KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
 # What a ping between the frames of a message holds.
 _BETWEEN = b"between frames"
 
-# What depends on the client's key is made anew, and the extension that the player lacks left out.
+# Headers that depend on the client's key are made anew; an extension that the player lacks is not.
 _ACCEPT, _EXTENSIONS = "sec-websocket-accept", "sec-websocket-extensions"
 _DIGEST = re.compile(r"[\w+/]{27}=")
 

@@ -175,7 +175,7 @@ def holds_no_secret_and_names_no_machine(file: Path) -> None:
 
 
 def test_all_transcripts_together_stay_small() -> None:
-    assert sum(file.stat().st_size for file in FILES) < 9_000_000
+    assert sum(file.stat().st_size for file in FILES) < 9_500_000
 
 
 NOWHERE = Places()

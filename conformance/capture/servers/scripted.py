@@ -219,7 +219,7 @@ class HttpServer:
             await self._say_by_sse(exchange, json.loads(body) if body else {})
             return
         if path != "/mcp":
-            self._authorize(exchange, path, body)
+            await self._authorize(exchange, path, body)
             return
         message = json.loads(body) if body else {}
         key = key_of(message) if exchange.method == "POST" else exchange.method
@@ -304,13 +304,19 @@ class HttpServer:
 
     # The authorization server
 
-    def _authorize(self, exchange: Exchange, path: str, body: bytes) -> None:
+    async def _authorize(self, exchange: Exchange, path: str, body: bytes) -> None:
         reply = self._talk.reply(f"{exchange.method} {path}")
+        query = parse_qs(urlsplit(exchange.target).query)
+        if reply == DROPPED:
+            await exchange.end(cut=True)
+            return
         if reply != Reply():
             self._tokens += path == "/token" and reply.status == 200
             text = json.dumps(reply.result or {})
             text = text.replace(ORIGIN, f"http://127.0.0.1:{os.environ['PORT']}")
             kind = {"Content-Type": "application/json", **reply.headers}
+            state = query.get("state", [""])[0]
+            kind = {name: value.replace("{state}", state) for name, value in kind.items()}
             exchange.whole(reply.status, kind, text.encode() if reply.body is None else reply.body)
             return
         origin = f"http://127.0.0.1:{os.environ['PORT']}"
@@ -329,7 +335,6 @@ class HttpServer:
             self._tokens += 1
             document = dict(_tokens(self._tokens, form, self._talk.plan))
         elif path == "/authorize":
-            query = parse_qs(urlsplit(exchange.target).query)
             location = f"{_CODE_TARGET}?code=the-code-with-the-number-1&state={query['state'][0]}"
             exchange.whole(302, {"Location": location}, b"")
             return

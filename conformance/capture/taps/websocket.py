@@ -1,8 +1,8 @@
 """The tap of WebSocket: passes the bytes on as they are, and parses a copy of them.
 
 It reads with the parsers of the ``websockets`` library, which share nothing with the framing of
-this library. A message in several frames is written down when it is complete, and what is not in
-frames, or in frames that no message may have, is written down as it is.
+this library. A message in several frames is written down when it is complete; bytes
+that are not a frame, or a frame that may not be there, are written down as they are.
 """
 
 from __future__ import annotations

@@ -13,11 +13,13 @@ from dataclasses import replace
 from conformance.capture.collection.reactions import (
     caching,
     connections,
+    devices,
     logins,
     openings,
     options,
     questions,
     rare,
+    refusals,
     responses,
     resumptions,
     stateless,
@@ -44,6 +46,8 @@ REACTIONS: tuple[Reaction, ...] = (
     *resumptions.SESSIONS,
     *caching.SESSIONS,
     *websockets.SESSIONS,
+    *devices.SESSIONS,
+    *refusals.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

@@ -48,42 +48,44 @@ def json(status: int = 200, /, **members: Any) -> Reply:
     return Reply(status, result=members)
 
 
-def _refused(status: int, challenge: str = "") -> Reply:
+def refused(status: int, challenge: str = "") -> Reply:
+    """Return a refusal of the server, with a challenge or none."""
     headers = {"WWW-Authenticate": f"Bearer {challenge}"} if challenge else {}
     return Reply(status, headers, body=b"")
 
 
-def _login(name: str, clause: str, *steps: Any, auth: Any = None, **members: Any) -> Reaction:
+def login(name: str, clause: str, *steps: Any, auth: Any = None, **members: Any) -> Reaction:
     """Return a session with a server that wants a login."""
     replies = members.pop("replies", {})
     plan = Plan(replies, login=True, **members)
     return reaction(f"login-{name}", clause, plan, *steps, auth=auth or _CODE)
 
 
-def _error(code: str, status: int = 400) -> Reply:
+def refusal(code: str, status: int = 400) -> Reply:
+    """Return an error of the authorization server."""
     return json(status, error=code, error_description="as the plan says")
 
 
 _FOUND = (
-    _login("as-usual", _DISCOVERY, HELLO, PING),
-    _login(
+    login("as-usual", _DISCOVERY, HELLO, PING),
+    login(
         "without-resource-metadata",
         _DISCOVERY,
         HELLO,
         replies={_PRM: (plain(404),), _PRM_AT_ROOT: (plain(404),)},
     ),
-    _login(
+    login(
         "resource-metadata-at-the-root",
         _DISCOVERY,
         HELLO,
         replies={
             _PRM: (plain(404),),
-            "initialize": (_refused(401), USUAL),
+            "initialize": (refused(401), USUAL),
             _PRM_AT_ROOT: (json(resource=ORIGIN, authorization_servers=[ORIGIN]),),
         },
     ),
     *(
-        _login(f"resource-metadata-{name}", _DISCOVERY, HELLO, replies={_PRM: (reply,)})
+        login(f"resource-metadata-{name}", _DISCOVERY, HELLO, replies={_PRM: (reply,)})
         for name, reply in {
             "of-another": json(resource="https://example.com/mcp", authorization_servers=["x"]),
             "of-all": json(resource=f"{ORIGIN}/", authorization_servers=[ORIGIN]),
@@ -98,7 +100,7 @@ _FOUND = (
         }.items()
     ),
     *(
-        _login(f"metadata-{name}", _DISCOVERY, HELLO, replies={_AS: (reply,), _OPENID: (reply,)})
+        login(f"metadata-{name}", _DISCOVERY, HELLO, replies={_AS: (reply,), _OPENID: (reply,)})
         for name, reply in {
             "missing": plain(404),
             "no-json": plain(200, "<p>Hello</p>"),
@@ -108,7 +110,7 @@ _FOUND = (
         }.items()
     ),
     *(
-        _login(f"metadata-{name}", _DISCOVERY, HELLO, metadata=members)
+        login(f"metadata-{name}", _DISCOVERY, HELLO, metadata=members)
         for name, members in {
             "without-challenge-methods": {"code_challenge_methods_supported": ["plain"]},
             "without-authorization": {"authorization_endpoint": None},
@@ -121,11 +123,11 @@ _FOUND = (
             "basic": {"token_endpoint_auth_methods_supported": ["client_secret_basic"]},
         }.items()
     ),
-    _login(
+    login(
         "scope-of-the-challenge",
         _DISCOVERY,
         HELLO,
-        replies={"initialize": (_refused(401, 'scope="tools more"'), USUAL)},
+        replies={"initialize": (refused(401, 'scope="tools more"'), USUAL)},
     ),
 )
 
@@ -138,7 +140,7 @@ _ENDPOINTS = {
 _OF_TENANT = {"options": {"issuer": f"{ORIGIN}/tenant"}}
 _SECRET = {"client_id": "client-1", "client_secret": "the-secret-of-client-1"}
 _LEGACY = {
-    "initialize": (_refused(401), USUAL),
+    "initialize": (refused(401), USUAL),
     _PRM: (plain(404),),
     _PRM_AT_ROOT: (plain(404),),
     _AS: (
@@ -148,7 +150,7 @@ _LEGACY = {
 
 _OTHERWISE = (
     *(
-        _login(f"for-{name}", _DISCOVERY, HELLO, PING, auth={**_CODE, **auth}, **members)
+        login(f"for-{name}", _DISCOVERY, HELLO, PING, auth={**_CODE, **auth}, **members)
         for name, auth, members in (
             ("no-resource", {"options": {"resource": ""}}, {}),
             ("another-resource", {"options": {"resource": "https://example.com/mcp"}}, {}),
@@ -161,7 +163,7 @@ _OTHERWISE = (
         )
     ),
     *(
-        _login(f"by-{name}", _TRUST, HELLO, auth={**_CODE, **auth}, replies=replies)
+        login(f"by-{name}", _TRUST, HELLO, auth={**_CODE, **auth}, replies=replies)
         for name, auth, replies in (
             ("named-endpoints", {"options": {"endpoints": _ENDPOINTS}}, {}),
             ("a-named-issuer", {"options": {"issuer": ORIGIN}}, {}),
@@ -170,25 +172,25 @@ _OTHERWISE = (
             ("an-issuer-named-elsewhere-with-a-secret", {**_OF_TENANT, **_SECRET}, _LEGACY),
         )
     ),
-    _login(
+    login(
         "for-a-workload",
         "RFC 7523, 2.1: an assertion for a token; a refusal is final.",
         HELLO,
         PING,
-        replies={"ping": (_refused(401, 'error="invalid_token"'), USUAL)},
+        replies={"ping": (refused(401, 'error="invalid_token"'), USUAL)},
         auth={"grant": "workload", "value": "the-assertion-of-a-workload"},
     ),
 )
 
 _REGISTERED = tuple(
-    _login(
+    login(
         f"registration-{name}",
         "RFC 7591, 3.2: the response has a client_id, or says why not.",
         HELLO,
         replies={"POST /register": (reply,)},
     )
     for name, reply in {
-        "refused": _error("invalid_redirect_uri"),
+        "refused": refusal("invalid_redirect_uri"),
         "without-id": json(201, client_name="somebody"),
         "with-a-secret": json(201, client_id="client-2", client_secret="the-secret-of-client-2"),
         "failing": plain(500),
@@ -197,12 +199,12 @@ _REGISTERED = tuple(
 
 _GRANTED = (
     *(
-        _login(f"token-{name}", _TOKENS, HELLO, replies={_TOKEN: (reply,)})
+        login(f"token-{name}", _TOKENS, HELLO, replies={_TOKEN: (reply,)})
         for name, reply in {
             "without-access": json(token_type="Bearer"),
             "of-another-type": json(access_token="the-token-with-the-number-1", token_type="mac"),
-            "refused": _error("invalid_grant"),
-            "client-unknown": _error("invalid_client", 401),
+            "refused": refusal("invalid_grant"),
+            "client-unknown": refusal("invalid_client", 401),
             "failing": plain(503),
             "no-json": plain(200, "<p>Hello</p>"),
             **{
@@ -219,7 +221,7 @@ _GRANTED = (
         }.items()
     ),
     *(
-        _login(
+        login(
             f"callback-{name}",
             "RFC 6749, 4.1.2: code and state, or an error.",
             HELLO,
@@ -237,7 +239,7 @@ _GRANTED = (
 )
 
 _RENEWED = (
-    _login(
+    login(
         "token-renewed-early",
         "Logins: a token that is about to expire is renewed before it is refused.",
         HELLO,
@@ -246,23 +248,23 @@ _RENEWED = (
         PING,
         token_seconds=6,
     ),
-    _login(
+    login(
         "refresh-refused",
         "RFC 6749, 6: a refresh token that is refused is given up; the user logs in anew.",
         HELLO,
         PING,
         replies={
-            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
-            _TOKEN: (USUAL, _error("invalid_grant"), USUAL),
+            "tools/call": (refused(401, 'error="invalid_token"'), USUAL),
+            _TOKEN: (USUAL, refusal("invalid_grant"), USUAL),
         },
     ),
-    _login(
+    login(
         "refresh-keeps-what-is-left-out",
         "RFC 6749, 6: a response without a refresh token leaves the one before in force.",
         HELLO,
         HELLO,
         replies={
-            "tools/call": (*(_refused(401, 'error="invalid_token"'), USUAL) * 2,),
+            "tools/call": (*(refused(401, 'error="invalid_token"'), USUAL) * 2,),
             _TOKEN: (
                 USUAL,
                 json(access_token="the-token-with-the-number-2", token_type="bearer"),
@@ -270,7 +272,7 @@ _RENEWED = (
             ),
         },
     ),
-    _login(
+    login(
         "challenged-in-several-schemes",
         _DISCOVERY,
         HELLO,
@@ -285,28 +287,28 @@ _RENEWED = (
             )
         },
     ),
-    _login(
+    login(
         "refresh-fails-for-now",
         "RFC 6749, 5.2: a server that fails has not refused the token.",
         HELLO,
         PING,
         replies={
-            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
+            "tools/call": (refused(401, 'error="invalid_token"'), USUAL),
             _TOKEN: (USUAL, plain(503), USUAL),
         },
     ),
-    _login(
+    login(
         "refresh-by-a-client-forgotten",
         "RFC 6749, 5.2: invalid_client; RFC 7591: the client registers again.",
         HELLO,
         PING,
         replies={
-            "tools/call": (_refused(401, 'error="invalid_token"'), USUAL),
-            _TOKEN: (USUAL, _error("invalid_client", 401), USUAL),
+            "tools/call": (refused(401, 'error="invalid_token"'), USUAL),
+            _TOKEN: (USUAL, refusal("invalid_client", 401), USUAL),
         },
     ),
     *(
-        _login(
+        login(
             f"refused-at-{name}",
             "Logins: 401 says that a token is needed or invalid; nobody goes round.",
             HELLO,
@@ -314,26 +316,26 @@ _RENEWED = (
             replies={method: replies},
         )
         for name, method, replies in (
-            ("a-call", "tools/call", (_refused(401), USUAL)),
-            ("a-call-always", "tools/call", (_refused(401, 'error="invalid_token"'),)),
-            ("hello-always", "initialize", (_refused(401),)),
-            ("initialized", "notifications/initialized", (_refused(401), USUAL)),
-            ("the-stream", "GET", (_refused(401), plain(405))),
-            ("the-stream-always", "GET", (_refused(401),)),
-            ("the-end", "DELETE", (_refused(401),)),
+            ("a-call", "tools/call", (refused(401), USUAL)),
+            ("a-call-always", "tools/call", (refused(401, 'error="invalid_token"'),)),
+            ("hello-always", "initialize", (refused(401),)),
+            ("initialized", "notifications/initialized", (refused(401), USUAL)),
+            ("the-stream", "GET", (refused(401), plain(405))),
+            ("the-stream-always", "GET", (refused(401),)),
+            ("the-end", "DELETE", (refused(401),)),
         )
     ),
-    _login(
+    login(
         "refused-in-a-resumption",
         "Logins: each request carries the token, also a GET that resumes.",
         HELLO,
         PING,
         replies={
             "tools/call": (stream("id: event-1\nretry: 50\ndata: \n\n", cut=True),),
-            "GET": (plain(405), _refused(401, 'error="invalid_token"'), stream(ANSWER)),
+            "GET": (plain(405), refused(401, 'error="invalid_token"'), stream(ANSWER)),
         },
     ),
-    _login(
+    login(
         "refused-at-the-stream-later",
         "Logins: each request carries the token, also a GET that reconnects.",
         {"do": "wait_for", "method": "notifications/tools/list_changed", "count": 2},
@@ -341,7 +343,7 @@ _RENEWED = (
         replies={
             "GET": (
                 stream("retry: 50\n\n", TOOLS_CHANGED, Await("notifications/initialized")),
-                _refused(401, 'error="invalid_token"'),
+                refused(401, 'error="invalid_token"'),
                 stream(TOOLS_CHANGED, Await("DELETE")),
             )
         },
@@ -350,22 +352,22 @@ _RENEWED = (
 
 _WIDENED = (
     *(
-        _login(f"scope-{name}", _STEP_UP, HELLO, PING, replies={"tools/call": replies})
+        login(f"scope-{name}", _STEP_UP, HELLO, PING, replies={"tools/call": replies})
         for name, replies in {
-            "wider": (_refused(403, 'error="insufficient_scope", scope="tools more"'), USUAL),
-            "never-enough": (_refused(403, 'error="insufficient_scope", scope="all"'),),
-            "unnamed": (_refused(403, 'error="insufficient_scope"'), USUAL),
-            "forbidden": (_refused(403, 'error="other"'), USUAL),
+            "wider": (refused(403, 'error="insufficient_scope", scope="tools more"'), USUAL),
+            "never-enough": (refused(403, 'error="insufficient_scope", scope="all"'),),
+            "unnamed": (refused(403, 'error="insufficient_scope"'), USUAL),
+            "forbidden": (refused(403, 'error="other"'), USUAL),
         }.items()
     ),
     *(
-        _login(f"device-{name}", _DEVICE_FLOW, HELLO, auth=_DEVICE, replies=replies)
+        login(f"device-{name}", _DEVICE_FLOW, HELLO, auth=_DEVICE, replies=replies)
         for name, replies in {
             "at-once": {},
-            "pending": {_TOKEN: (_error("authorization_pending"),) * 2 + (USUAL,)},
-            "denied": {_TOKEN: (_error("access_denied"),)},
-            "expired": {_TOKEN: (_error("authorization_pending"), _error("expired_token"))},
-            "refused": {_TOKEN: (_error("invalid_grant"),)},
+            "pending": {_TOKEN: (refusal("authorization_pending"),) * 2 + (USUAL,)},
+            "denied": {_TOKEN: (refusal("access_denied"),)},
+            "expired": {_TOKEN: (refusal("authorization_pending"), refusal("expired_token"))},
+            "refused": {_TOKEN: (refusal("invalid_grant"),)},
             "without-code": {"POST /device": (json(user_code="ABCD-EFGH"),)},
             "without-user-code": {
                 "POST /device": (json(device_code="d", verification_uri=f"{ORIGIN}/enter"),)
