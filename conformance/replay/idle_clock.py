@@ -10,12 +10,16 @@ import asyncio
 import selectors
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-__all__ = ["run_unhurried"]
+__all__ = ["run_unhurried", "uncounted"]
 
 Result = TypeVar("Result")
+
+# Real seconds after which a process that has not started is one that never will.
+_STARTS_WITHIN = 60.0
 
 
 def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
@@ -35,9 +39,24 @@ def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
         loop.close()
 
 
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Let no time pass within the block, in which a process starts: a busy machine delays it."""
+    loop = asyncio.get_running_loop()
+    if not isinstance(loop, _IdleClockLoop):
+        yield
+        return
+    loop.uncounted_until = time.monotonic() + _STARTS_WITHIN
+    try:
+        yield
+    finally:
+        loop.uncounted_until = 0.0
+
+
 class _IdleClockLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.idle = 0.0
+        self.uncounted_until = 0.0
         super().__init__(_IdleSelector(self))
 
     def time(self) -> float:
@@ -54,6 +73,8 @@ class _IdleSelector(selectors.DefaultSelector):
             return super().select(timeout)
         begun = time.monotonic()
         ready = super().select(timeout)
+        if begun < self._loop.uncounted_until:
+            return ready
         waited = time.monotonic() - begun
         # A timer that is late has not run for longer.
         self._loop.idle += waited if timeout is None else min(waited, timeout)

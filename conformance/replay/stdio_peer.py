@@ -12,6 +12,7 @@ from typing import Any
 from mcpclient.net.local_http import send_at_once
 from mcpclient.recording.transcript import Record, bytes_of_payload
 
+from .idle_clock import uncounted
 from .names import Names
 from .player import Player
 
@@ -123,7 +124,8 @@ class _Opened:
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
         """Return the client's output, and the stream to write to, once the process has started."""
         loop = asyncio.get_running_loop()
-        await _readable(self._started)
+        with uncounted():
+            await _readable(self._started)
         process = int(os.read(self._started, 64))
         source = os.open(f"/proc/{process}/fd/4", os.O_RDONLY | os.O_NONBLOCK)
         sink = os.open(f"/proc/{process}/fd/5", os.O_WRONLY | os.O_NONBLOCK)
@@ -173,7 +175,8 @@ class _Copied:
 
     async def streams(self) -> tuple[asyncio.StreamReader, asyncio.WriteTransport]:
         """Return the client's output, and the stream to write to, once the process has started."""
-        reader, writer = await self._streams
+        with uncounted():
+            reader, writer = await self._streams
         return reader, writer.transport
 
     def let_exit(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Callable
 
 from mcpclient import Client
@@ -59,12 +58,7 @@ class Scene:
         await self.client.connect()
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> Any:
+    async def __aexit__(self, *exception: object) -> Any:
         await self.inspector.close()
         await self.client.close()
 

@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import SO_LINGER, SOL_SOCKET
-from types import TracebackType
 from typing import Any, Callable
 
 from mcpclient.framing.uri import Url, parse_url
@@ -183,12 +182,7 @@ class HttpServer:
         self._port = self._server.sockets[0].getsockname()[1]
         return self
 
-    async def __aexit__(
-        self,
-        error_type: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         assert self._server is not None
         self._server.close()
         tasks = list(self.writers)

@@ -92,8 +92,16 @@ class FrontedLane(Lane):
                 break
             await asyncio.sleep(0.1)
         else:
-            self._violations.add(f"{self.name}: its server lives on")
+            living = [psutil.Process(server) for server in self._servers()]
+            facts = [process.as_dict(["ppid", "status", "create_time"]) for process in living]
+            self._violations.add(f"{self.name}: its server lives on: {facts}")
+            for server in self._servers():
+                send_signal(server, signal.SIGKILL)
         self._folder.cleanup()
+
+    async def _close(self, client: Client) -> None:
+        # A cancelled close kills a front at once, whose server would hang on.
+        await asyncio.shield(super()._close(client))
 
     # The session
 

@@ -18,7 +18,7 @@ _POLICY = Policy(
     deny=["command:npx * @sketchy/*", "url:http://*", {"serverCommand": ["a", "b"]}],
 )
 _FOLDER = tempfile.TemporaryDirectory()  # one for all runs: making it takes longer than a run
-_ENVIRON = {"A": "value ${A}", "HOME": "/nowhere"}
+_ENVIRON = {"A": "kept-back ${A}", "HOME": "/nowhere"}
 _NAMES = {
     b"toml": ".codex/config.toml",
     b"yaml": ".continue/mcpServers/a.yaml",
@@ -35,12 +35,12 @@ def target(data: bytes) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "wb") as file:
         file.write(content)
-    config = load_config(path, env=_ENVIRON, inputs={"a": "value"}, policy=_POLICY)
+    config = load_config(path, env=_ENVIRON, inputs={"a": "kept-back"}, policy=_POLICY)
     lines = content.count(b"\n") + 1
     for problem in config.problems:
         assert problem.line is not None
         assert 1 <= problem.line <= lines
-        assert "value" not in problem.hint
+        assert "kept-back" not in problem.hint
         str(problem)
     for server in config.servers.values():
         config.explain(server.name)
