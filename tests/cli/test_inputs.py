@@ -18,6 +18,7 @@ from mcpclient.net.login.storage import kept_answer
 from mcpclient.net.login.terminal import Terminal
 from tests.cli import in_process
 from tests.cli.terminal import terminal
+from tests.support.tables import slow_rows
 
 SHOWS = (
     "import os, sys; zone, key = os.environ['ZONE'], os.environ.get('KEY')\n"
@@ -48,14 +49,15 @@ def file(nothing_configured: Path) -> str:
 
 
 @pytest.mark.needs_posix
-def test_what_the_named_server_needs_is_asked_for(file: str) -> None:
-    """F-MANY-8: with its choices; a password is not shown."""
+@pytest.mark.parametrize(("typed", "zone"), [("2", "CET"), *slow_rows(("", "UTC"))])
+def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: str) -> None:
+    """F-MANY-8: with its choices; a password is not shown, and an empty answer is the default."""
     with terminal("tools", "a", "--config", file) as session:
-        session.reply("2. CET", "2\n")
+        session.reply("2. CET", f"{typed}\n")
         session.wait_for("The key:")
         session.reply("is not shown)", "s3cret\n")
         assert session.end() == 3
-    assert "zone CET, key True" in session.shown
+    assert f"zone {zone}, key True" in session.shown
     assert "s3cret" not in session.shown
     assert "of another server" not in session.shown
 

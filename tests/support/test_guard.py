@@ -265,6 +265,7 @@ SLOW = {
     "tests/cli/shell/test_terminal.py": "starts a shell and its server for each way to type",
     "tests/cli/test_adding.py": "starts several command lines in terminals",
     "tests/cli/test_asking.py": "starts a command line for each answer",
+    "tests/cli/test_inputs.py": "starts a command line for each answer",
     "tests/cli/test_bridge.py": "starts a bridge and a server for each rule, or moves 64 MiB",
     "tests/cli/test_bridge_rights.py": "starts a bridge and a server for each rule",
     "tests/cli/test_gateway.py": "starts a gateway and its servers",

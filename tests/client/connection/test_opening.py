@@ -113,8 +113,7 @@ async def test_a_server_process_that_ignores_the_probe_is_given_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """F-LIFE-3: servers that reject, ignore or die of the probe."""
-    # One that has not begun to read by then would be given ten seconds.
-    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUT", 0.4)
+    monkeypatch.setattr("mcpclient.protocol.negotiate.PROBE_TIMEOUT", 0.4)  # it reads by then
     log = tmp_path / "log"
     for _ in range(2):  # silence is not a verdict to remember
         async with spawn("--on-probe", "ignore", "--log", str(log)) as client:

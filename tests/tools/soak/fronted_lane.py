@@ -92,8 +92,7 @@ class FrontedLane(Lane):
                 break
             await asyncio.sleep(0.1)
         else:
-            living = [psutil.Process(server) for server in self._servers()]
-            facts = [process.as_dict(["ppid", "status", "create_time"]) for process in living]
+            facts = [psutil.Process(each).as_dict(["ppid", "status"]) for each in self._servers()]
             self._violations.add(f"{self.name}: its server lives on: {facts}")
             for server in self._servers():
                 send_signal(server, signal.SIGKILL)
