@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mcpclient.testing import demo_server
 else:  # The module alone starts sooner than with its packages.
-    sys.path.insert(0, str(Path(__file__).parents[2] / "mcpclient" / "testing"))
+    DEMO = Path(__file__).parents[2] / "mcpclient" / "testing" / "demo_server.py"
+    sys.path.insert(0, str(DEMO.parent))
     import demo_server
 
 

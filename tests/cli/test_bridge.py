@@ -70,7 +70,6 @@ def hosting(
         errors.append(process.stderr.read())
 
 
-@pytest.mark.slow
 def test_a_server_that_cannot_be_reached_is_an_error_for_the_host() -> None:
     """F-BRIDGE-1: with the reason, as its user needs it."""
     with hosting(bridge("tcp://127.0.0.1:1"), []) as (_, ask):
