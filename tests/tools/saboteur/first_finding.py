@@ -7,11 +7,11 @@ recorded.
 from __future__ import annotations
 
 import asyncio
-import logging
 import sys
 from collections.abc import Sequence
 
 from conformance import replay
+from conformance.replay.eras import memories_apart
 from conformance.replay.idle_clock import run_unhurried
 from mcpclient.recording.transcript import Transcript
 
@@ -52,8 +52,8 @@ async def first_finding(names: Sequence[str]) -> str | None:
 
 def main() -> int:
     """Print the finding, if any."""
-    logging.getLogger("mcpclient").addHandler(logging.NullHandler())
-    found = run_unhurried(first_finding(sys.argv[1:]))
+    with replay.without_logs(), memories_apart():
+        found = run_unhurried(first_finding(sys.argv[1:]))
     if found is not None:
         print(f"found in {found}"[:500])
     return 0 if found is None else 1
