@@ -27,8 +27,16 @@ from .idle_clock import run_unhurried
 from .meeting import PART_LIMIT, Meeting, Report
 from .recorded import is_paced, revision_offered, size_of
 
-__all__ = ["FOLDER", "chunkings_of", "names_of", "replay", "run", "run_here", "transcripts"]
-__all__ += ["without_logs"]
+__all__ = [
+    "FOLDER",
+    "chunkings_of",
+    "names_of",
+    "replay",
+    "run",
+    "run_here",
+    "transcripts",
+    "without_logs",
+]
 
 FOLDER = Path(__file__).parents[1] / "transcripts"
 
