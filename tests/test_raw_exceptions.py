@@ -14,6 +14,7 @@ import pytest
 import mcpclient
 from mcpclient import McpError, PeerError, UsageError
 from mcpclient.config.config import Problem, ServerConfig
+from mcpclient.config.policy.policy import Policy
 from mcpclient.errors import HttpError, NotChecked, ProtocolViolation, safe_str
 from mcpclient.gate.gate import Approvals
 from mcpclient.gate.load import load_config
@@ -101,9 +102,8 @@ def test_a_transcript_may_hold_anything(seed: int) -> None:
 NUL = "a\0b"
 
 
-async def connect(**options: Any) -> None:
-    async with mcpclient.connect(["server-that-is-not-there"], **options):
-        pass
+def connect(target: Any = "server-that-is-not-there", **options: Any) -> None:
+    asyncio.run(mcpclient.connect(target, **options).connect())
 
 
 def raise_first(problems: list[Problem]) -> None:
@@ -111,19 +111,16 @@ def raise_first(problems: list[Problem]) -> None:
 
 
 PATHS: dict[str, Callable[[str], Any]] = {
-    "cwd": lambda path: asyncio.run(connect(cwd=path)),
-    "command": lambda path: asyncio.run(mcpclient.connect([path]).connect()),
-    "variable": lambda path: asyncio.run(connect(env={"A": path})),
-    "roots": lambda path: asyncio.run(connect(roots=[path])),
-    "unix socket": lambda path: asyncio.run(
-        mcpclient.connect("http://localhost/mcp", unix_socket=path).connect()
-    ),
-    "ca_file": lambda path: asyncio.run(
-        mcpclient.connect("https://localhost:9/mcp", ca_file=path).connect()
-    ),
-    "client_cert": lambda path: asyncio.run(
-        mcpclient.connect("https://localhost:9/mcp", client_cert=path).connect()
-    ),
+    "cwd": lambda path: connect(cwd=path),
+    "command": lambda path: connect([path]),
+    "command line": connect,
+    "audit": lambda path: connect(audit=path),
+    "policy": lambda path: Policy.from_settings({"audit": path}),
+    "variable": lambda path: connect(env={"A": path}),
+    "roots": lambda path: connect(roots=[path]),
+    "unix socket": lambda path: connect("http://localhost/mcp", unix_socket=path),
+    "ca_file": lambda path: connect("https://localhost:9/mcp", ca_file=path),
+    "client_cert": lambda path: connect("https://localhost:9/mcp", client_cert=path),
     "recording": Recording,
     "cassette": cassette,
     "tools": lambda path: check_tools([], path, update=True),
@@ -134,11 +131,12 @@ PATHS: dict[str, Callable[[str], Any]] = {
 }
 
 
+@pytest.mark.parametrize("path", [NUL, "~\0b", "~\ud800b"], ids=ascii)
 @pytest.mark.parametrize("use", PATHS)
-def test_a_path_with_a_nul_character(use: str) -> None:
+def test_a_path_that_no_system_has(use: str, path: str) -> None:
     """F-SAFE-8: it is refused as a path, wherever one is given."""
     with pytest.raises((McpError, OSError)):
-        PATHS[use](NUL)
+        PATHS[use](path)
 
 
 def test_a_store_with_a_nul_character_remembers_nothing() -> None:

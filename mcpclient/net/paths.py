@@ -12,12 +12,32 @@ def absolute_path(path: str | os.PathLike[str] = ".") -> str:
 
     Raises `UsageError` where it begins in a folder that is gone, and for a NUL character in it.
     """
-    if "\0" in os.fspath(path):
-        raise UsageError(f"{os.fspath(path)!r} is not a path: it contains a NUL character")
+    reason = unfit_for_system(os.fspath(path))
+    if reason:
+        raise UsageError(f"{os.fspath(path)!a} is not a path: it contains {reason}")
     try:
         return os.path.abspath(path)
     except FileNotFoundError:
         raise UsageError("the current folder does not exist any more") from None
+
+
+def with_home(path: str) -> str:
+    """Return a path with the folder that a ``~`` stands for; as it is, where it stands for none."""
+    try:
+        return os.path.expanduser(path)
+    except ValueError:  # no user has a name with a NUL character, or with half a character
+        return path
+
+
+def unfit_for_system(text: str) -> str:
+    """Return what keeps a string from being a path, an argument or a variable; "" for nothing."""
+    if "\0" in text:
+        return "a NUL character"
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        return "half a character"
+    return ""
 
 
 def is_bundle(target: object) -> bool:

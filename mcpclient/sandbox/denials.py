@@ -193,6 +193,8 @@ class Denials:
 
     def _denial_of(self, path: str, line: str) -> Denial | None:
         """Return the denial of a path; None if it is granted: then the system itself refuses it."""
+        if "\0" in path:  # the server wrote it, and no file has such a name
+            return None
         is_read_only = _READ_ONLY.search(line.replace(path, ""))
         path = os.path.normpath(os.path.join(self._directory, os.path.expanduser(path)))
         is_elsewhere = not os.path.lexists("/" + path.split("/")[1])  # the path of a URL, perhaps

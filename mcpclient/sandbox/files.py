@@ -140,8 +140,10 @@ def given_paths(command: Sequence[str], env: Mapping[str, str], directory: str) 
     values = [value for name, value in own.items() if name not in CERTIFICATES]
     words = [word.partition("=")[2] if word.startswith("-") else word for word in command[1:]]
     for word in (*words, *values):
+        if not word or "://" in word or "\0" in word:
+            continue
         path = os.path.normpath(os.path.join(directory, os.path.expanduser(word)))
-        if not word or "://" in word or "\0" in word or is_script(path):
+        if is_script(path):
             continue
         is_named = "/" in word and os.path.isdir(os.path.dirname(path))
         if os.path.exists(path) or is_named:

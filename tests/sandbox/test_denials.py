@@ -107,6 +107,7 @@ def test_what_is_granted_was_not_denied_by_the_sandbox(tmp_path: Path) -> None:
         assert denials.read(said) == []
     assert Denials(Sandbox(), ["server"], {}, "/").read("unable to open database file") == []
     assert denials.read("GET /no-such-folder/x: permission denied") == []
+    assert denials.read(f"open '{tmp_path}\0/x': permission denied") == []
     assert denials.read("EROFS, mkdir '/tmp/mcpclient-0123456789abcdef01234567/x'") == []
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Union
 
 from ...display import shown_command
 from ...errors import UsageError
-from ...net.paths import absolute_path, is_bundle
+from ...net.paths import absolute_path, is_bundle, with_home
 from ...protocol.negotiation import PROBE, Era, era_of
 from ...transports.base import Transport
 from .options import Options, Route, refuse
@@ -84,7 +84,7 @@ def destination_of(target: Target) -> str | list[str] | None:
 def _command_of(text: str | os.PathLike[str]) -> list[str]:
     from ...net.process.launch import INTERPRETERS
 
-    path = os.path.expanduser(os.fspath(text))
+    path = with_home(os.fspath(text))
     interpreter = INTERPRETERS.get(os.path.splitext(path)[1].lower())
     if interpreter is not None and os.path.exists(path):
         return [interpreter, os.path.abspath(path)]  # the server may start in another folder

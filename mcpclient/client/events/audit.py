@@ -16,6 +16,7 @@ from ...errors import CallRefused, ConnectFailed, SandboxUnavailable, ServerUnav
 from ...framing.logs import logger_for
 from ...net.chained_log import log_at
 from ...net.clocks import steady_seconds
+from ...net.paths import absolute_path, with_home
 from ...protocol.types import CallToolResult
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import shown_arguments
@@ -72,7 +73,7 @@ class Audit:
 
     def __init__(self, option: AuditOption, server: str, account: str = "") -> None:
         self._logs = [
-            (log, log_at(os.path.abspath(os.path.expanduser(log.path)), log.max_size))
+            (log, log_at(absolute_path(with_home(os.fspath(log.path))), log.max_size))
             for log in logs_of(option)
         ]
         self._server = server

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from os.path import expanduser, isabs
+from os.path import isabs
 from typing import TYPE_CHECKING, Any, Union
 
 from ...client.connection.targets import Target, destination_of
 from ...entries.applications import kind_of, project_of
 from ...entries.urls import CanonicalUrl, canonical_url
 from ...errors import UsageError
+from ...net.paths import with_home
 from ...net.process.programs import links_of
 from ..config import ServerConfig
 from .rules import CommandRule, CwdRule, EnvRule, NameRule, Rule, UrlRule, read_rule
@@ -137,7 +138,7 @@ class Policy:
                 raise UsageError("allowedMcpServers and deniedMcpServers are lists of rules")
         path = settings.get("audit")
         required = settings.get("auditRequired", settings.get("audit_required", False))
-        if path is not None and not (isinstance(path, str) and isabs(expanduser(path))):
+        if path is not None and not (isinstance(path, str) and isabs(with_home(path))):
             raise UsageError("audit is the absolute path of a file, or begins with ~")
         if not isinstance(required, bool) or (required and path is None):
             raise UsageError("auditRequired is true or false, and needs audit")

@@ -111,7 +111,8 @@ class FileStore:
         # Replacing a symbolic link, as of a folder of dotfiles, would turn it into a file.
         try:
             self.path: Path = real_path(given.expanduser())
-        except (OSError, RuntimeError) as error:  # a NUL character, a user without a home
+        except (OSError, RuntimeError, ValueError) as error:
+            # It has a NUL character, or begins with a user who has no home.
             raise UsageError(f"{str(given)!r} is not the path of a file: {error}") from None
         self._locks = LockFolder(self.path.parent / "locks")
         # By key: the record that could not be written, and the record in the file at that time.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
-from ..paths import absolute_path
+from ..paths import absolute_path, unfit_for_system
 
 if TYPE_CHECKING:
     from ...sandbox.rights import Sandbox
@@ -117,8 +117,8 @@ def _check_command(command: Sequence[str]) -> None:
     for item in command:
         if not isinstance(item, str):
             raise UsageError(f"a command consists of strings, not {type(item).__name__}")
-        if "\0" in item:
-            raise UsageError("a command cannot hold a NUL character")
+        if unfit_for_system(item):
+            raise UsageError(f"a command cannot hold {unfit_for_system(item)}")
     if not command[0]:
         raise UsageError("the first item of a command names the program; it is empty")
 
@@ -223,13 +223,13 @@ def child_environment(
     if env is not None and not isinstance(env, Mapping):
         raise UsageError(f"env must map names to values, and not be a {type(env).__name__}")
     for name, value in (env or {}).items():
-        if not isinstance(name, str) or not name or "=" in name or "\0" in name:
-            raise UsageError(f"{name!r} is not a name for an environment variable")
+        if not isinstance(name, str) or not name or "=" in name or unfit_for_system(name):
+            raise UsageError(f"{name!a} is not a name for an environment variable")
         if not isinstance(value, str):
             kind = type(value).__name__
             raise UsageError(f"environment variable {name} must be a string, not {kind}")
-        if "\0" in value:
-            raise UsageError(f"environment variable {name} holds a NUL character")
+        if unfit_for_system(value):
+            raise UsageError(f"environment variable {name} holds {unfit_for_system(value)}")
         if windows:
             for other in [held for held in environment if held.upper() == name.upper()]:
                 del environment[other]

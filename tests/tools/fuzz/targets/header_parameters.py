@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from mcpclient.errors import UsageError
 from mcpclient.framing.headers import encode_header
 from mcpclient.protocol.header_parameters import HeaderParameters, header_parameters_of
 
@@ -14,11 +15,11 @@ def target(data: bytes) -> None:
     try:
         found = header_parameters_of(schema)
         known.learn({"name": "tool", "inputSchema": schema})
-    except ValueError as error:
+        headers = known.for_call({"name": "tool", "arguments": arguments})
+    except (ValueError, UsageError) as error:
         assert str(error)
         return
     names = {f"Mcp-Param-{parameter.header}" for parameter in found}
-    headers = known.for_call({"name": "tool", "arguments": arguments})
     assert headers.keys() <= names
     for name, value in headers.items():
         encode_header(name, value)
