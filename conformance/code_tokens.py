@@ -70,27 +70,36 @@ def prepare(folder: Path) -> None:
 
 def tasks(folder: Path) -> list[Task]:
     """Return the ten tasks."""
-    logs = [f"{folder}/logs/{number}.log" for number in range(12)]
-    tables = [f"{folder}/tables/{number}.csv" for number in range(5)]
+    return [
+        *_conversions(),
+        _sum(),
+        *_logs(folder),
+        _commits(folder),
+        _tables(folder),
+        _people(folder),
+        _replacing(folder),
+        _comparing(folder),
+    ]
+
+
+READING = "tools.filesystem.read_text_file(path=path)['content']"
+
+
+def _read(*paths: str) -> Calls:
+    return [("filesystem__read_text_file", {"path": path}) for path in paths]
+
+
+def _each_log(folder: Path) -> tuple[list[str], Calls, str]:
+    """Return the paths of the logs, the call that lists them, and code that loops over them."""
+    listing: Calls = [("filesystem__list_directory", {"path": f"{folder}/logs"})]
+    loop = f"for path in [f'{folder}/logs/{{n}}.log' for n in range(12)]:\n"
+    return [f"{folder}/logs/{number}.log" for number in range(12)], listing, loop
+
+
+def _conversions() -> list[Task]:
     cities = ("London", "Paris", "Rome", "Berlin", "Madrid", "Vienna", "Athens", "Oslo", "Dublin")
     zones = [f"Europe/{city}" for city in cities]
     noon = {"source_timezone": "Asia/Tokyo", "time": "12:00"}
-    revisions = subprocess.check_output(["git", "log", "--format=%H"], cwd=folder, text=True)
-    people = [line.split(",") for line in Path(folder, "people.csv").read_text().splitlines()]
-    entities = [
-        {"name": name, "entityType": "person", "observations": [city]} for name, city in people
-    ]
-
-    def read(*paths: str) -> Calls:
-        return [("filesystem__read_text_file", {"path": path}) for path in paths]
-
-    def as_json(path: str) -> str:
-        head, *rows = [line.split(",") for line in Path(path).read_text().splitlines()]
-        return json.dumps([dict(zip(head, row)) for row in rows])
-
-    listing: Calls = [("filesystem__list_directory", {"path": f"{folder}/logs"})]
-    reading = "tools.filesystem.read_text_file(path=path)['content']"
-    each_log = f"for path in [f'{folder}/logs/{{n}}.log' for n in range(12)]:\n"
     return [
         Task(
             "one conversion of time",
@@ -108,25 +117,34 @@ def tasks(folder: Path) -> list[Task]:
             "    print(zone, found['target']['datetime'][11:16])",
             "Dublin 03:00",
         ),
-        Task(
-            "a sum of twelve numbers",
-            [
-                [("everything__get-sum", {"a": sum(range(1, number)), "b": number})]
-                for number in range(2, 13)
-            ],
-            "sum of two numbers",
-            "total = 1\n"
-            "for number in range(2, 13):\n"
-            "    text = tools.everything.get_sum(a=total, b=number)\n"
-            "    total = int(text.rstrip('.').split()[-1])\n"
-            "total",
-            "78",
-        ),
+    ]
+
+
+def _sum() -> Task:
+    return Task(
+        "a sum of twelve numbers",
+        [
+            [("everything__get-sum", {"a": sum(range(1, number)), "b": number})]
+            for number in range(2, 13)
+        ],
+        "sum of two numbers",
+        "total = 1\n"
+        "for number in range(2, 13):\n"
+        "    text = tools.everything.get_sum(a=total, b=number)\n"
+        "    total = int(text.rstrip('.').split()[-1])\n"
+        "total",
+        "78",
+    )
+
+
+def _logs(folder: Path) -> list[Task]:
+    logs, listing, each_log = _each_log(folder)
+    return [
         Task(
             "errors in twelve logs",
-            [listing, read(*logs)],
+            [listing, _read(*logs)],
             "read a text file, list a directory",
-            f"count = 0\n{each_log}    count += {reading}.count('ERROR')\ncount",
+            f"count = 0\n{each_log}    count += {READING}.count('ERROR')\ncount",
             str(sum(Path(path).read_text().count("ERROR") for path in logs)),
         ),
         Task(
@@ -139,94 +157,119 @@ def tasks(folder: Path) -> list[Task]:
             "max(sizes, key=sizes.get)",
             "7.log",
         ),
-        Task(
-            "the commits that change a file",
-            [
-                [("git__git_log", {"repo_path": str(folder), "max_count": 8})],
-                [
-                    ("git__git_show", {"repo_path": str(folder), "revision": revision})
-                    for revision in revisions.split()
-                ],
-            ],
-            "git log and show of commits",
-            "import re\n"
-            f"log = tools.git.git_log(repo_path={str(folder)!r}, max_count=8)\n"
-            "for revision in re.findall('[0-9a-f]{40}', log):\n"
-            f"    shown = tools.git.git_show(repo_path={str(folder)!r}, revision=revision)\n"
-            "    if 'module_2.py' in shown: print(revision[:8])",
-            revisions.split()[1][:8],
-        ),
-        Task(
-            "five tables to JSON",
-            [
-                read(*tables),
-                [
-                    (
-                        "filesystem__write_file",
-                        {"path": f"{path}.json", "content": as_json(path)},
-                    )
-                    for path in tables
-                ],
-            ],
-            "read a text file, write a file",
-            "import csv, json\n"
-            f"for path in [f'{folder}/tables/{{n}}.csv' for n in range(5)]:\n"
-            f"    rows = list(csv.DictReader({reading}.splitlines()))\n"
-            "    tools.filesystem.write_file(path=path + '.json', content=json.dumps(rows))\n"
-            "'written'",
-            "written",
-        ),
-        Task(
-            "twenty people remembered, one found",
-            [
-                read(f"{folder}/people.csv"),
-                [("memory__create_entities", {"entities": entities})],
-                [("memory__search_nodes", {"query": "person 13"})],
-            ],
-            "read text file; create entities; search nodes of the graph",
-            f"path = '{folder}/people.csv'\n"
-            f"people = [line.split(',') for line in {reading}.splitlines()]\n"
-            "tools.memory.create_entities(entities=[\n"
-            "    {'name': name, 'entityType': 'person', 'observations': [city]}\n"
-            "    for name, city in people])\n"
-            "tools.memory.search_nodes(query='person 13')['entities']",
-            "city 6",
-        ),
-        Task(
-            "a word replaced in twelve files",
-            [
-                listing,
-                read(*logs),
-                [
-                    (
-                        "filesystem__edit_file",
-                        {
-                            "path": path,
-                            "edits": [
-                                {"oldText": "2026-11-01 10", "newText": "first of November, 10"}
-                            ],
-                        },
-                    )
-                    for path in logs
-                ],
-            ],
-            "edit a text file",
-            f"{each_log}"
-            "    edit = {'oldText': '2026-11-02 10', 'newText': 'second of November, 10'}\n"
-            "    tools.filesystem.edit_file(path=path, edits=[edit])\n"
-            "'edited'",
-            "edited",
-        ),
-        Task(
-            "two long lists compared",
-            [read(f"{folder}/a.txt", f"{folder}/b.txt")],
-            "read a text file",
-            "def lines(path):\n"
-            f"    return set({reading}.splitlines())\n"
-            f"len(lines('{folder}/a.txt') & lines('{folder}/b.txt'))",
-            "100",
-        ),
     ]
+
+
+def _commits(folder: Path) -> Task:
+    revisions = subprocess.check_output(["git", "log", "--format=%H"], cwd=folder, text=True)
+    return Task(
+        "the commits that change a file",
+        [
+            [("git__git_log", {"repo_path": str(folder), "max_count": 8})],
+            [
+                ("git__git_show", {"repo_path": str(folder), "revision": revision})
+                for revision in revisions.split()
+            ],
+        ],
+        "git log and show of commits",
+        "import re\n"
+        f"log = tools.git.git_log(repo_path={str(folder)!r}, max_count=8)\n"
+        "for revision in re.findall('[0-9a-f]{40}', log):\n"
+        f"    shown = tools.git.git_show(repo_path={str(folder)!r}, revision=revision)\n"
+        "    if 'module_2.py' in shown: print(revision[:8])",
+        revisions.split()[1][:8],
+    )
+
+
+def _tables(folder: Path) -> Task:
+    tables = [f"{folder}/tables/{number}.csv" for number in range(5)]
+
+    def as_json(path: str) -> str:
+        head, *rows = [line.split(",") for line in Path(path).read_text().splitlines()]
+        return json.dumps([dict(zip(head, row)) for row in rows])
+
+    return Task(
+        "five tables to JSON",
+        [
+            _read(*tables),
+            [
+                (
+                    "filesystem__write_file",
+                    {"path": f"{path}.json", "content": as_json(path)},
+                )
+                for path in tables
+            ],
+        ],
+        "read a text file, write a file",
+        "import csv, json\n"
+        f"for path in [f'{folder}/tables/{{n}}.csv' for n in range(5)]:\n"
+        f"    rows = list(csv.DictReader({READING}.splitlines()))\n"
+        "    tools.filesystem.write_file(path=path + '.json', content=json.dumps(rows))\n"
+        "'written'",
+        "written",
+    )
+
+
+def _people(folder: Path) -> Task:
+    people = [line.split(",") for line in Path(folder, "people.csv").read_text().splitlines()]
+    entities = [
+        {"name": name, "entityType": "person", "observations": [city]} for name, city in people
+    ]
+    return Task(
+        "twenty people remembered, one found",
+        [
+            _read(f"{folder}/people.csv"),
+            [("memory__create_entities", {"entities": entities})],
+            [("memory__search_nodes", {"query": "person 13"})],
+        ],
+        "read text file; create entities; search nodes of the graph",
+        f"path = '{folder}/people.csv'\n"
+        f"people = [line.split(',') for line in {READING}.splitlines()]\n"
+        "tools.memory.create_entities(entities=[\n"
+        "    {'name': name, 'entityType': 'person', 'observations': [city]}\n"
+        "    for name, city in people])\n"
+        "tools.memory.search_nodes(query='person 13')['entities']",
+        "city 6",
+    )
+
+
+def _replacing(folder: Path) -> Task:
+    logs, listing, each_log = _each_log(folder)
+    return Task(
+        "a word replaced in twelve files",
+        [
+            listing,
+            _read(*logs),
+            [
+                (
+                    "filesystem__edit_file",
+                    {
+                        "path": path,
+                        "edits": [{"oldText": "2026-11-01 10", "newText": "first of November, 10"}],
+                    },
+                )
+                for path in logs
+            ],
+        ],
+        "edit a text file",
+        f"{each_log}"
+        "    edit = {'oldText': '2026-11-02 10', 'newText': 'second of November, 10'}\n"
+        "    tools.filesystem.edit_file(path=path, edits=[edit])\n"
+        "'edited'",
+        "edited",
+    )
+
+
+def _comparing(folder: Path) -> Task:
+    return Task(
+        "two long lists compared",
+        [_read(f"{folder}/a.txt", f"{folder}/b.txt")],
+        "read a text file",
+        "def lines(path):\n"
+        f"    return set({READING}.splitlines())\n"
+        f"len(lines('{folder}/a.txt') & lines('{folder}/b.txt'))",
+        "100",
+    )
 
 
 async def spent(box: mcpclient.Toolbox, task: Task, kind: str) -> tuple[int, str]:

@@ -248,72 +248,76 @@ def _process(port: int, words: Sequence[str]) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _place() -> Iterator[Place]:
-    kdc, squid = free_port(), shutil.which("squid", path=PATHS)
-    helper = shutil.which("negotiate_kerberos_auth", path=PATHS)
+    kdc = free_port()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.chmod(0o755)  # Apache and Squid become another user
         ports = [free_port() for _ in range(5)]
         place = Place(folder, *ports)
-        _write(folder, "krb5.conf", KRB5.format(realm=REALM, kdc=kdc, folder=folder))
-        prefix = Path(_program("krb5kdc")).parents[1]
-        plugins = next(prefix.glob("lib/*/krb5/plugins/kdb"), prefix)
-        _write(folder, "kdc.conf", KDC.format(realm=REALM, kdc=kdc, folder=folder, plugins=plugins))
-        stack.enter_context(
-            _environment(
-                {
-                    "KRB5_CONFIG": str(folder / "krb5.conf"),
-                    "KRB5_KDC_PROFILE": str(folder / "kdc.conf"),
-                    "KRB5CCNAME": f"FILE:{folder / 'tickets'}",
-                    "KRB5RCACHETYPE": "none",
-                }
-            )
-        )
-        _run("kdb5_util", "create", "-s", "-P", "master", "-r", REALM)
-        for query in (
-            "addprinc -pw secret user",
-            "addprinc -randkey HTTP/localhost",
-            f"ktadd -k {folder / 'keytab'} HTTP/localhost",
-        ):
-            _run("kadmin.local", "-q", query)
-        (folder / "keytab").chmod(0o644)
-        stack.enter_context(_process(kdc, ["krb5kdc", "-n"]))
-        _run("kinit", "user", text="secret\n")
-        _run(
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
-            *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
-            *("-keyout", str(folder / "key.pem"), "-out", place.certificate),
-        )
-        modules = Path(_program("apache2")).parents[1] / "lib" / "apache2" / "modules"
-        loads = "\n".join(f"LoadModule {x}_module {modules}/mod_{x}.so" for x in APACHE_MODULES)
-        apache = APACHE.format(
-            place=place, loads=loads, user="User nobody" if os.geteuid() == 0 else ""
-        )
-        _write(folder, "apache.conf", apache)
-        words = ["apache2", "-f", str(folder / "apache.conf"), "-D", "FOREGROUND"]
-        stack.enter_context(_process(place.http, words))
-        if squid and helper:
-            share = Path(squid).parents[1] / "share" / "squid"
-            user = "cache_effective_user nobody" if os.geteuid() == 0 else ""
-            _write(
-                folder,
-                "squid.conf",
-                SQUID.format(
-                    place=place,
-                    helper=helper,
-                    realm=REALM,
-                    user=user,
-                    share=share,
-                    helpers=Path(helper).parent,
-                ),
-            )
-            (folder / "squid").mkdir()
-            (folder / "squid").chmod(0o777)
-            words = ["squid", "-N", "-f", str(folder / "squid.conf")]
-            stack.enter_context(_process(place.squid, words))
-        else:
+        _start_realm(stack, folder, kdc)
+        _start_apache(stack, place)
+        if not _start_squid(stack, place):
             place = place._replace(squid=0)
         yield place
+
+
+def _start_realm(stack: contextlib.ExitStack, folder: Path, kdc: int) -> None:
+    _write(folder, "krb5.conf", KRB5.format(realm=REALM, kdc=kdc, folder=folder))
+    prefix = Path(_program("krb5kdc")).parents[1]
+    plugins = next(prefix.glob("lib/*/krb5/plugins/kdb"), prefix)
+    _write(folder, "kdc.conf", KDC.format(realm=REALM, kdc=kdc, folder=folder, plugins=plugins))
+    stack.enter_context(
+        _environment(
+            {
+                "KRB5_CONFIG": str(folder / "krb5.conf"),
+                "KRB5_KDC_PROFILE": str(folder / "kdc.conf"),
+                "KRB5CCNAME": f"FILE:{folder / 'tickets'}",
+                "KRB5RCACHETYPE": "none",
+            }
+        )
+    )
+    _run("kdb5_util", "create", "-s", "-P", "master", "-r", REALM)
+    for query in (
+        "addprinc -pw secret user",
+        "addprinc -randkey HTTP/localhost",
+        f"ktadd -k {folder / 'keytab'} HTTP/localhost",
+    ):
+        _run("kadmin.local", "-q", query)
+    (folder / "keytab").chmod(0o644)
+    stack.enter_context(_process(kdc, ["krb5kdc", "-n"]))
+    _run("kinit", "user", text="secret\n")
+
+
+def _start_apache(stack: contextlib.ExitStack, place: Place) -> None:
+    folder = place.folder
+    _run(
+        *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2"),
+        *("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"),
+        *("-keyout", str(folder / "key.pem"), "-out", place.certificate),
+    )
+    modules = Path(_program("apache2")).parents[1] / "lib" / "apache2" / "modules"
+    loads = "\n".join(f"LoadModule {x}_module {modules}/mod_{x}.so" for x in APACHE_MODULES)
+    user = "User nobody" if os.geteuid() == 0 else ""
+    _write(folder, "apache.conf", APACHE.format(place=place, loads=loads, user=user))
+    words = ["apache2", "-f", str(folder / "apache.conf"), "-D", "FOREGROUND"]
+    stack.enter_context(_process(place.http, words))
+
+
+def _start_squid(stack: contextlib.ExitStack, place: Place) -> bool:
+    """Start Squid, if this machine has it and its Kerberos helper."""
+    squid, folder = shutil.which("squid", path=PATHS), place.folder
+    helper = shutil.which("negotiate_kerberos_auth", path=PATHS)
+    if not squid or not helper:
+        return False
+    share = Path(squid).parents[1] / "share" / "squid"
+    user = "cache_effective_user nobody" if os.geteuid() == 0 else ""
+    settings = {"realm": REALM, "user": user, "share": share, "helpers": Path(helper).parent}
+    _write(folder, "squid.conf", SQUID.format(place=place, helper=helper, **settings))
+    (folder / "squid").mkdir()
+    (folder / "squid").chmod(0o777)
+    words = ["squid", "-N", "-f", str(folder / "squid.conf")]
+    stack.enter_context(_process(place.squid, words))
+    return True
 
 
 def _write(folder: Path, name: str, text: str) -> None:

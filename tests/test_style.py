@@ -157,3 +157,11 @@ def test_tests_use_few_private_attributes_of_the_package() -> None:
             if isinstance(node, ast.Attribute) and node.attr in others and owner != "self":
                 found.append(f"{path}:{node.lineno}: {ast.unparse(node)}")
     assert len(found) <= MOST_PRIVATE, "\n".join(found)
+
+
+def test_functions_and_files_are_short() -> None:
+    for path, source in modules(True).items():
+        assert source.count("\n") <= 500, path
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                assert (node.end_lineno or 0) - node.lineno < 65, f"{path}: {node.name}"

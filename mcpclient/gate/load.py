@@ -353,11 +353,8 @@ def load_config(
         problems = gate.look_up_rules()
         if path is not None:
             places = [Place(os.fspath(path), "file")]
-        elif gate.enterprise is not None:
-            places = [gate.enterprise]
         else:
-            chosen = [scope for scope in SCOPES if scope in scopes]
-            places = [place for scope in chosen for place in places_of(scope, begin, environ)]
+            places = _places(gate.enterprise, scopes, begin, environ)
         is_expected = path is not None or gate.enterprise is not None
         reader = ConfigReader(problems)
         found = [reader.read(place, expected=is_expected) for place in places]
@@ -365,6 +362,16 @@ def load_config(
         return replace(_Loader(entries, enabled, problems).load(files), load_again=load)
 
     return load()
+
+
+def _places(
+    enterprise: Place | None, scopes: Sequence[str], start: str, environ: Mapping[str, str]
+) -> list[Place]:
+    """Return the places of the files that hold for a project, the weakest first."""
+    if enterprise is not None:
+        return [enterprise]
+    chosen = [scope for scope in SCOPES if scope in scopes]
+    return [place for scope in chosen for place in places_of(scope, start, environ)]
 
 
 @dataclass

@@ -19,6 +19,7 @@ from ..errors import UsageError
 from ..framing.logs import logger_for
 from ..gate.gate import Gate
 from ..net.futures import LoopBound
+from ..suggestions import there_is_no
 from ..transports.base import Transport
 from .events import Events
 from .managed_client import Slots, same_server
@@ -143,6 +144,14 @@ class Fleet:
         self._names = self.catalog.names
         for server in self.configs.values():
             self._names.add_server(server.name, server.naming)
+
+    def require_known(self, names: Iterable[str]) -> None:
+        """Raise `UsageError` for a name without a server, and tell what is wrong with its entry."""
+        broken = {each.server: each for each in self.config.problems if each.is_error}
+        for name in names:
+            if name not in self.configs:
+                wrong = broken.get(name) or there_is_no("server", name, self.configs)
+                raise UsageError(str(wrong))
 
     def _adopt(self, config: Config) -> None:
         self.config: Config = config

@@ -185,11 +185,7 @@ class Manager(Calls):
         )
         self._servers = fleet.servers
         self._uris = {}
-        broken = {each.server: each for each in fleet.config.problems if each.is_error}
-        for name in () if isinstance(required, bool) else required:
-            if name not in fleet.configs:
-                wrong = broken.get(name) or there_is_no("server", name, fleet.configs)
-                raise UsageError(str(wrong))
+        fleet.require_known(() if isinstance(required, bool) else required)
 
     # Connecting and closing
 
