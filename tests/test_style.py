@@ -130,7 +130,7 @@ def test_the_patterns_see_what_they_count() -> None:
 
 
 # The most attributes of the package's own that tests may use: each is a rename that breaks a test.
-MOST_PRIVATE = 43
+MOST_PRIVATE = 29
 
 
 def private_names(tree: ast.Module) -> set[str]:

@@ -146,7 +146,7 @@ class Fleet:
             self._names.add_server(server.name, server.naming)
 
     def require_known(self, names: Iterable[str]) -> None:
-        """Raise `UsageError` for a name without a server, and tell what is wrong with its entry."""
+        """Raise `UsageError` for a name without a server, with the error of its entry, if any."""
         broken = {each.server: each for each in self.config.problems if each.is_error}
         for name in names:
             if name not in self.configs:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import mcpclient
 from tests.adapters.models import call, response
-from tests.net.process_helpers import wait_until
 
 PREFIX = "Tool error: "
 
@@ -33,13 +28,3 @@ def children() -> set[str]:
         with suppress(OSError):  # a thread that has ended
             found.update((task / "children").read_text().split())
     return found
-
-
-@contextmanager
-def temporary(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The folder for temporary files; afterwards nothing is left in it, and no process."""
-    before = children()
-    monkeypatch.setattr("tempfile.tempdir", os.fspath(folder))
-    yield
-    # Whoever floods the pipe is killed at once, and then the keeper of the sandbox tidies up.
-    wait_until(lambda: children() <= before and not [*folder.iterdir()], "nothing is left")

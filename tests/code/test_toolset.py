@@ -6,7 +6,6 @@ import ast
 import asyncio
 import gc
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,11 @@ from mcpclient.errors import UsageError
 from mcpclient.protocol.types import CallToolResult, Tool
 from mcpclient.sync.loop_thread import end_loop_thread
 from tests.adapters.models import call, names, response, texts
-from tests.code.coding import PREFIX, children, run_python, temporary
+from tests.code.coding import PREFIX, children, run_python
 from tests.manager.fleet import Member, tool
 from tests.net.process_helpers import until, wait_until
 
-pytestmark = pytest.mark.needs_landlock
+pytestmark = [pytest.mark.needs_landlock, pytest.mark.usefixtures("clean")]
 
 SEARCH = tool(
     "search-issues",
@@ -44,15 +43,6 @@ SEARCH = tool(
         "required": ["total"],
     },
 )
-
-
-@pytest.fixture(autouse=True)
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No test leaves a process or a file."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    with temporary(folder, monkeypatch):
-        yield
 
 
 class Issues(Member):

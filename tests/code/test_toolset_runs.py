@@ -19,21 +19,12 @@ from mcpclient.code import toolset
 from mcpclient.code.toolset import CodeProcess
 from mcpclient.errors import SandboxUnavailable, UsageError
 from mcpclient.sandbox import confine
-from tests.code.coding import PREFIX, run_python, temporary
+from tests.code.coding import PREFIX, run_python
 from tests.code.escapes import ESCAPES, FORGERIES, ONLY_CONFINED
 from tests.manager.fleet import Member
 from tests.support.tables import check_each, slow_rows
 
 confined = pytest.mark.needs_landlock
-
-
-@pytest.fixture
-def clean(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is left of a run."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    with temporary(folder, monkeypatch):
-        yield
 
 
 async def no_tools(path: str, arguments: Mapping[str, Any] | None) -> dict[str, Any]:

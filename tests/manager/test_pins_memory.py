@@ -9,10 +9,10 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-import mcpclient
 from mcpclient import Manager, ServerConfig
 from mcpclient.client.requests import connection_of
 from mcpclient.manager import pins as memory_module
@@ -129,13 +129,14 @@ def test_where_it_stands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Non
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert Memory().file.name == "tools.json"
 
-    async def main() -> None:
-        async with Manager({"a": Member("x")}):
+    async def main(**options: Any) -> None:
+        async with Manager({"a": ServerConfig("a", target=Member("x"), **options)}):
             pass
 
     run(main())
     assert not list(tmp_path.rglob("tools.json"))
-    assert mcpclient.connect_all({"a": ServerConfig("a", lazy=True, target=Member())})._fleet.memory
+    run(main(lazy=True))
+    assert list(tmp_path.rglob("tools.json"))
 
 
 def test_a_file_that_is_full_remembers_the_latest(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from typing import Any
 
+import mcpclient
 from tests.support.mcp_server import Json, McpServer
 
 
@@ -47,3 +49,9 @@ class McpOverHttp:
         if not answers:
             return "202 Accepted", b""
         return "200 OK", json.dumps(answers[0]).encode()
+
+
+async def session(url: str, **options: Any) -> None:
+    async with mcpclient.connect(url, **options) as client:
+        for text in ("once", "and again"):
+            assert (await client.call_tool("echo", {"text": text})).text == text

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import mcpclient
 from mcpclient.errors import ConnectFailed
-from tests.net.mcp_over_http import McpOverHttp
+from tests.net.mcp_over_http import McpOverHttp, session
 from tests.net.peers import serve
-
-
-async def session(url: str, **options: Any) -> None:
-    async with mcpclient.connect(url, **options) as client:
-        for text in ("once", "and again"):
-            assert (await client.call_tool("echo", {"text": text})).text == text
 
 
 @pytest.mark.needs_posix

@@ -12,6 +12,7 @@ import pytest
 from mcpclient.errors import AuthError, UsageError
 from mcpclient.net import kerberos
 from mcpclient.net.kerberos import GssContext, gssapi_library
+from tests.support.pointers import pointed_at
 
 
 def content(buffer: Any) -> bytes:
@@ -37,32 +38,37 @@ class Library:
 
     def gss_import_name(self, minor: Any, name: Any, kind: Any, out: Any) -> int:
         self.calls.append("import")
-        self.names.append(content(name._obj))
-        assert ctypes.string_at(kind._obj.elements, kind._obj.length).hex().startswith("2a8648")
-        self.sizes.add(ctypes.sizeof(kind._obj))
+        self.names.append(content(pointed_at(name)))
+        kind = pointed_at(kind)
+        assert ctypes.string_at(kind.elements, kind.length).hex().startswith("2a8648")
+        self.sizes.add(ctypes.sizeof(kind))
         if not self.failing.get("import"):
-            out._obj.value = 7
+            pointed_at(out).value = 7
         return self.failing.get("import", 0)
 
     def gss_init_sec_context(self, *arguments: Any) -> int:
         minor, _, context, name, _, asked, _, bindings, given, _, made, flags, _ = arguments
         self.calls.append("init")
         assert (name.value, asked) == (7, 2)
-        self.bindings.append(b"" if bindings is None else content(bindings._obj.application))
-        self.sizes |= {ctypes.sizeof(each._obj) for each in (bindings,) if each is not None}
-        self.given.append(content(given._obj))
-        context._obj.value = 8
-        flags._obj.value = 2
-        minor._obj.value = self.failing.get("minor", 0)
+        if bindings is not None:
+            bindings = pointed_at(bindings)
+            self.sizes.add(ctypes.sizeof(bindings))
+        self.bindings.append(b"" if bindings is None else content(bindings.application))
+        self.given.append(content(pointed_at(given)))
+        pointed_at(context).value = 8
+        pointed_at(flags).value = 2
+        pointed_at(minor).value = self.failing.get("minor", 0)
         if "init" in self.failing:
             return self.failing["init"]
-        self._fill(made._obj, b"first" if len(self.given) == 1 else b"")
+        self._fill(pointed_at(made), b"first" if len(self.given) == 1 else b"")
         return 1 if len(self.given) == 1 else 0
 
     def gss_display_status(
         self, minor: Any, code: int, kind: int, mechanism: Any, more: Any, text: Any
     ) -> int:
-        self._fill(text._obj, b"" if code == 99 else b"status %d of %d\0" % (code >> 16, kind))
+        self._fill(
+            pointed_at(text), b"" if code == 99 else b"status %d of %d\0" % (code >> 16, kind)
+        )
         return 0
 
     def __getattr__(self, name: str) -> Any:

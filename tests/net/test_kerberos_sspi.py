@@ -11,6 +11,7 @@ import pytest
 
 from mcpclient.errors import AuthError, UsageError
 from mcpclient.net.kerberos import SspiContext, sspi_library
+from tests.support.pointers import pointed_at
 
 
 class SecBuffer(ctypes.Structure):
@@ -33,29 +34,30 @@ class Windows:
     def AcquireCredentialsHandleW(self, *arguments: Any) -> int:
         self.calls.append("Acquire")
         assert arguments[1:3] == ("Negotiate", 2)
-        arguments[7]._obj.lower = 7
+        pointed_at(arguments[7]).lower = 7
         return self.statuses.get("Acquire", 0)
 
     def InitializeSecurityContextW(self, *arguments: Any) -> int:
         credentials, before, target, asked, _, _, given, _, after, made, flags, _ = arguments
         self.calls.append("Initialize")
-        assert (credentials._obj.lower, asked) == (7, 0x102)
+        assert (pointed_at(credentials).lower, asked) == (7, 0x102)
         self.targets.append(target)
         self.contexts.append(before is not None)
-        after._obj.lower = 8
-        flags._obj.value = 2
+        pointed_at(after).lower = 8
+        pointed_at(flags).value = 2
         self.inputs.append([])
         if given is not None:
-            buffers = ctypes.cast(given._obj.buffers, ctypes.POINTER(SecBuffer))
+            given = pointed_at(given)
+            buffers = ctypes.cast(given.buffers, ctypes.POINTER(SecBuffer))
             self.inputs[-1] = [
                 (buffers[index].kind, ctypes.string_at(buffers[index].data, buffers[index].size))
-                for index in range(given._obj.count)
+                for index in range(given.count)
             ]
         if "Initialize" in self.statuses:
             return self.statuses["Initialize"]
         if before is not None:
             return 0
-        answer = ctypes.cast(made._obj.buffers, ctypes.POINTER(SecBuffer))[0]
+        answer = ctypes.cast(pointed_at(made).buffers, ctypes.POINTER(SecBuffer))[0]
         answer.size, answer.data = 5, ctypes.addressof(self._made)
         return 0x00090312
 

@@ -8,14 +8,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import mcpclient
 from mcpclient.errors import ConnectFailed, HttpError
 from tests.net.certificates import Authority
-from tests.net.mcp_over_http import McpOverHttp
+from tests.net.mcp_over_http import McpOverHttp, session
 from tests.net.peers import serve
 
 PROGRAM = """
@@ -42,12 +40,6 @@ def real_proxy(*arguments: str) -> Iterator[str]:
             assert process.stdin is not None
             process.stdin.close()
             process.wait(20)
-
-
-async def session(url: str, **options: Any) -> None:
-    async with mcpclient.connect(url, **options) as client:
-        for text in ("once", "and again"):
-            assert (await client.call_tool("echo", {"text": text})).text == text
 
 
 def test_http_and_https_through_a_real_proxy(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from mcpclient.net.process.server_process import spawn
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.net.windows import Job, WindowsCalls, contain, windows_calls
 from tests.net.process_helpers import Recorder, python, until, wait_until
+from tests.support.pointers import pointed_at
 
 TOP = Path(__file__).parent.parent.parent.parent
 
@@ -33,7 +34,7 @@ class System:
             if name in self.refusing:
                 return None if name == "CreateJobObjectW" else 0
             if name == "QueryInformationJobObject":
-                arguments[2]._obj.active_processes = self.members
+                pointed_at(arguments[2]).active_processes = self.members
             return {"OpenProcess": 11, "CreateJobObjectW": 22}.get(name, 1)
 
         return call

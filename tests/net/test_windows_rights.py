@@ -14,6 +14,7 @@ from mcpclient.net.login.storage import FileStore
 from mcpclient.net.recorder import Recorder
 from mcpclient.net.windows import WindowsCalls, windows_calls
 from mcpclient.net.windows_rights import take_from_others
+from tests.support.pointers import pointed_at
 
 
 class Windows:
@@ -29,7 +30,7 @@ class Windows:
             self.calls.append(name)
             self.given += [argument for argument in arguments if isinstance(argument, (str, int))]
             if name == "ConvertSidToStringSidW" and name not in self.refusing:
-                arguments[1]._obj.value = "S-1-5-21-7"
+                pointed_at(arguments[1]).value = "S-1-5-21-7"
             return int(name not in self.refusing)
 
         return call

@@ -57,6 +57,20 @@ def over_stdio(use, **options):
         async with mcpclient.connect(DEMO, **options) as client:
             await use(client)
     asyncio.run(main())
+def over_pipes(serve):
+    async def main():
+        reads, writes = os.pipe(), os.pipe()
+        os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
+        watch()
+        serving = asyncio.ensure_future(
+            serve(os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0))
+        )
+        has_answered = asyncio.Event()
+        asyncio.get_running_loop().add_reader(writes[0], has_answered.set)
+        await has_answered.wait()
+        os.close(reads[1])
+        await serving
+    asyncio.run(main())
 def over_http(use, protected=False, path="/mcp", **options):
     from tests.support.http_server import HttpServer
     from tests.support.mcp_http import StreamableEndpoint
@@ -230,35 +244,12 @@ async def use(client):
 over_stdio(use)
 """,
     "bridge": """
-async def main():
-    from mcpclient.bridging.bridge import Bridge
-    from mcpclient.client.connection.limits import RequestOptions
-    reads, writes = os.pipe(), os.pipe()
-    os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
-    watch()
-    bridge = Bridge(None, str, str, RequestOptions())
-    stdin, stdout = os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0)
-    serving = asyncio.ensure_future(bridge.serve(stdin, stdout))
-    has_answered = asyncio.Event()
-    asyncio.get_running_loop().add_reader(writes[0], has_answered.set)
-    await has_answered.wait()
-    os.close(reads[1])
-    await serving
-asyncio.run(main())
+from mcpclient.bridging.bridge import Bridge
+from mcpclient.client.connection.limits import RequestOptions
+over_pipes(lambda *streams: Bridge(None, str, str, RequestOptions()).serve(*streams))
 """,
     "gateway": """
-async def main():
-    reads, writes = os.pipe(), os.pipe()
-    os.write(reads[1], b'{"jsonrpc":"2.0","id":1,"method":"ping"}\\n')
-    watch()
-    streams = os.fdopen(reads[0], "rb", 0), os.fdopen(writes[1], "wb", 0)
-    serving = asyncio.ensure_future(mcpclient.bridge(mcpclient.Manager({}), *streams))
-    has_answered = asyncio.Event()
-    asyncio.get_running_loop().add_reader(writes[0], has_answered.set)
-    await has_answered.wait()
-    os.close(reads[1])
-    await serving
-asyncio.run(main())
+over_pipes(lambda *streams: mcpclient.bridge(mcpclient.Manager({}), *streams))
 """,
     "telemetry": """
 from mcpclient.telemetry import opentelemetry

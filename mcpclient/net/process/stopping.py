@@ -171,7 +171,8 @@ def close_pipes(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _kill_all() -> None:
+def kill_all() -> None:
+    """At interpreter exit: kill the groups that are left, and report nothing of it."""
     groups = list(_live)
     # A loop in a daemon thread keeps running while the interpreter exits. It would see the servers
     # die, and report that to calls which no task awaits any more.
@@ -182,7 +183,7 @@ def _kill_all() -> None:
         close_pipes(group.process)
 
 
-def _disown_all() -> None:
+def disown_all() -> None:
     """In a forked child: leave the parent's servers alone, and do not hold their pipes open."""
     for group in list(_live):
         group.disowned = True
@@ -191,9 +192,9 @@ def _disown_all() -> None:
         close_pipes(group.process)
 
 
-atexit.register(_kill_all)
+atexit.register(kill_all)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_disown_all)
+    os.register_at_fork(after_in_child=disown_all)
 
 
 _TERMINATE = 2  # the number of steps before that which ends processes

@@ -38,10 +38,10 @@ class Wire(Transport):
         self.abandoned: list[Any] = []
         self.outcome = Abandoned.STILL_OPEN
         self.on_send: Callable[[Message], Awaitable[None] | None] = lambda message: None
-        self.on_close: Callable[[], Awaitable[None]] = self._nothing
+        self.on_close: Callable[[], Awaitable[None]] = self.nothing
         self.aborted = False
 
-    async def _nothing(self) -> None:
+    async def nothing(self) -> None:
         pass
 
     async def open(self, receiver: Receiver) -> None:
@@ -266,7 +266,7 @@ async def test_closing_that_is_cancelled_ends_in_force() -> None:
         closing.cancel()
         await asyncio.wait({closing})
         assert bench.wire.aborted
-        bench.wire.on_close = bench.wire._nothing
+        bench.wire.on_close = bench.wire.nothing
 
 
 async def test_a_transport_that_fails_to_close_is_a_warning(
@@ -280,5 +280,5 @@ async def test_a_transport_that_fails_to_close_is_a_warning(
 
         bench.wire.on_close = fail
         await bench.session.close(5)
-        bench.wire.on_close = bench.wire._nothing
+        bench.wire.on_close = bench.wire.nothing
     assert "disk on fire" in caplog.text

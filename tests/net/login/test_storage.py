@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from mcpclient.errors import AuthError
+from mcpclient.net.files import LockFolder
 from mcpclient.net.login.storage import FileStore, MemoryStore
 from tests.support.subprocesses import run_python
 from tests.support.tables import each_row
@@ -56,15 +57,15 @@ def test_another_object_and_another_process_see_it(path: Path) -> None:
 async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
     """F-AUTH-9: a refresh token that has been replaced is written down, cancelled or not."""
     store = FileStore(path)
-    async with store._locks.lock("file"):
+    async with LockFolder(path.parent / "locks").lock("file"):
         saving = asyncio.ensure_future(store.save("a", RECORD))
         for _ in range(20):
             await asyncio.sleep(0)
         saving.cancel()
         await asyncio.wait({saving})
         assert await FileStore(path).load("a") is None
-    async with store._locks.lock("file"):
-        assert await FileStore(path).load("a") == RECORD
+    await store.save("b", RECORD)
+    assert await FileStore(path).load("a") == RECORD
 
 
 @pytest.mark.needs_posix

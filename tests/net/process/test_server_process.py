@@ -17,7 +17,7 @@ import pytest
 from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited, UsageError
 from mcpclient.net.process import server_process as process_module
 from mcpclient.net.process.server_process import ServerProcess, spawn
-from mcpclient.net.process.stopping import StopLadder, close_pipes
+from mcpclient.net.process.stopping import StopLadder, kill_all
 from tests.net.process_helpers import ECHO, Recorder, is_alive, python, tree, until, wait_until
 
 pytestmark = pytest.mark.needs_posix
@@ -249,9 +249,7 @@ async def test_the_end_of_the_interpreter_is_told_to_nobody(threads: bool) -> No
     server = await spawn(ECHO, receiver, threads=threads)
     server.write(b"hello")
     await receiver.size(5)
-    server._group.silenced = True
-    server._group.kill()
-    close_pipes(server._group.process)
+    kill_all()
     await until(lambda: server.exit_code is not None, "it has ended")
     await server.stop()
     assert receiver.ends == []

@@ -217,10 +217,10 @@ def test_the_exit_hook_kills_what_is_left_and_the_fork_hook_forgets_it(
     killed: list[int] = []
     monkeypatch.setattr(subprocess, "run", lambda words, **_: killed.append(int(words[2])))
     group = WindowsTree(cast("subprocess.Popen[bytes]", FakeProcess()))
-    stopping._kill_all()
+    stopping.kill_all()
     assert killed == [42]
-    stopping._disown_all()
-    stopping._kill_all()
+    stopping.disown_all()
+    stopping.kill_all()
     assert killed == [42] and group.disowned
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from mcpclient import CallToolResult, Client, Hooks, McpError, StopLadder
 from mcpclient.client.connection.session import Session
+from mcpclient.client.requests import connection_of
 from mcpclient.errors import CallTimeout
 from mcpclient.transports.stdio import StdioTransport
 
@@ -116,7 +117,7 @@ class Lane:
         """Be connected, with no call under way."""
         await self._connect(self.client)
         if self.client.is_connected:
-            in_flight = self._in_flight(self.client._connection.session)
+            in_flight = self._in_flight(connection_of(self.client).session)
             if in_flight:
                 self._violations.add(f"{self.name}: {in_flight} calls still in flight at rest")
 
@@ -131,7 +132,7 @@ class Lane:
         del self.client, client
         if self._process is not None and self._keeping is not None:
             await stop_task(self._keeping)
-            self._kill(self._process)
+            kill(self._process)
             self._process = None
 
     # The client
@@ -289,12 +290,11 @@ class Lane:
         if self._port:
             process = self._process
             return process.pid if process is not None and process.returncode is None else None
-        session = self.client._connection._session
-        if session is None:
+        connection = connection_of(self.client)
+        if not connection.is_open:
             return None
-        assert isinstance(session.transport, StdioTransport)
-        server = session.transport._process
-        return server.pid if server is not None and server.exit_code is None else None
+        assert isinstance(connection.session.transport, StdioTransport)
+        return connection.session.transport.process_id
 
     # The server
 
@@ -307,15 +307,15 @@ class Lane:
         while True:
             await asyncio.sleep(0.05)
             if self._process is not None and self._process.poll() is not None:
-                self._kill(self._process)
+                kill(self._process)
                 self._start_server()
 
-    @staticmethod
-    def _kill(process: subprocess.Popen[bytes]) -> None:
-        process.kill()
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
 
 
 async def stop_task(task: asyncio.Task[None]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcpclient import Hooks, Manager, Reconnect, Subscription
 from mcpclient.client.connection.session import Session
+from mcpclient.client.requests import connection_of
 
 from .lanes import KINDS, LADDER, SERVER, Lane
 
@@ -56,8 +57,8 @@ class ManagedServer:
     def _connection(self) -> Any:
         server = self._manager.servers.get("soak")
         if self._is_closed or server is None:  # nothing to disturb
-            return SimpleNamespace(_session=None)
-        return server.client._connection
+            return SimpleNamespace(is_open=False)
+        return connection_of(server.client)
 
     async def connect(self) -> None:
         """Wait for the manager, which connects by itself once it has been connected."""

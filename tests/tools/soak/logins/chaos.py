@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ..lanes import free_port
+from ..lanes import free_port, kill
 from ..watch import Violations
 from .journal import Journal, Line, Tokens
 
@@ -84,7 +84,7 @@ class Chaos:
                     self._disturb()
                 time.sleep(_LOOK_EVERY)
         finally:
-            self._end()
+            self.kill()
         self._count()
         lines = self._journal.lines()
         self._journal.close()
@@ -107,7 +107,7 @@ class Chaos:
         self, module: str, old: subprocess.Popen[bytes] | None, *more: str
     ) -> subprocess.Popen[bytes]:
         if old is not None:
-            _end(old)
+            kill(old)
         self.started += 1
         name = [f"client-{self.started}"] if module == "client" else []
         seed = f"{self._seed}-{self.started}"
@@ -152,13 +152,13 @@ class Chaos:
             self._writers.add(writer)
         return self.facts["rotated"] > before
 
-    def _end(self) -> None:
+    def kill(self) -> None:
         clients = [client for client in self._clients if client is not None]
         for client in clients if self._strict else ():
             self._end_gently(client)
         for process in (*clients, self._server):
             if process is not None:
-                _end(process)
+                kill(process)
         errors = (self._folder / "stderr").read_text()
         if errors:
             self._violations.add(f"a client wrote: {errors[-2000:]}")
@@ -174,13 +174,6 @@ class Chaos:
                 self._violations.add("a client that was interrupted did not end")
                 return
             time.sleep(_LOOK_EVERY)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.kill()
-    assert process.stdin is not None
-    process.stdin.close()
-    process.wait()
 
 
 def judged(lines: list[Line], strict: bool, folder: Path, violations: Violations) -> dict[str, int]:
