@@ -218,6 +218,12 @@ def fresh_eras(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses are exactly as long as they are meant to be."""
+    monkeypatch.setattr("random.random", lambda: 0.5)
+
+
+@pytest.fixture
 def own_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the logins of this test in a file of its own."""
     monkeypatch.setenv("MCPCLIENT_CREDENTIALS", str(tmp_path / "credentials.json"))

@@ -184,7 +184,11 @@ class Client(Contents):
 
     @property
     def capabilities(self) -> dict[str, Any]:
-        """The server's capabilities, as it declared them."""
+        """The server's capabilities, as it declared them.
+
+        Requests that the client makes by itself keep to them. Methods that you call are sent all
+        the same, since many servers declare less than they do; others answer with error -32601.
+        """
         return dict(self._connection.capabilities)
 
     @property

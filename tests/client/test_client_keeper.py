@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from typing import Any
 
 import pytest
@@ -25,17 +24,11 @@ from mcpclient.transports.base import Receiver
 from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, tool
 
-pytestmark = pytest.mark.virtual_time
+pytestmark = [pytest.mark.usefixtures("even_chance"), pytest.mark.virtual_time]
 
 NEVER = 1_000_000.0
 REFUSED, RESET = ConnectFailed("s", "refused"), ConnectionLost("reset")
 TWICE = {"idempotentHint": True}
-
-
-@pytest.fixture(autouse=True)
-def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are exactly as long as they are meant to be."""
-    monkeypatch.setattr(random, "random", lambda: 0.5)
 
 
 class Failing(Member):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,15 +27,9 @@ from tests.client.scripted_server import turns
 from tests.manager.fleet import Member, statuses, tool
 from tests.support.subprocesses import TOP
 
-pytestmark = pytest.mark.virtual_time
+pytestmark = [pytest.mark.usefixtures("even_chance"), pytest.mark.virtual_time]
 
 STDIO = [sys.executable, str(TOP / "tests" / "servers" / "mcp_stdio.py")]
-
-
-@pytest.fixture(autouse=True)
-def even_chance(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses are exactly as long as they are meant to be."""
-    monkeypatch.setattr(random, "random", lambda: 0.5)
 
 
 async def lose(member: Member) -> None:

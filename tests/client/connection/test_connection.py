@@ -23,6 +23,7 @@ from mcpclient.errors import (
 )
 from mcpclient.protocol.outgoing import Outgoing
 from mcpclient.transports.inprocess import InProcessTransport
+from tests.client.scripted_server import ScriptedServer
 from tests.support.clients import QUICK, STDIO, client_of, spawn
 from tests.support.http_server import Answer, Handler, HttpServer, Request
 from tests.support.mcp_http import StreamableEndpoint
@@ -202,6 +203,18 @@ async def test_closing_is_told_once_and_an_async_callback_is_waited_for() -> Non
     assert closed == [None]
     await client.close()
     assert closed == [None]
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_what_a_server_does_not_declare_only_the_caller_asks_for(version: str) -> None:
+    """F-API-20: the server may do more than it declares; if not, its answer is the error."""
+    answers: Any = {"tools/list": {"tools": [{"name": "x", "inputSchema": {}}]}}
+    server = ScriptedServer(answers, version=version, capabilities={})
+    async with server.client(protocol_version=None) as client:
+        assert not [each for each in server.received if "/list" in each["method"]]
+        assert [tool.name for tool in await client.list_tools()] == ["x"]
+        with pytest.raises(PeerError, match="-32601"):
+            await client.list_prompts()
 
 
 async def test_the_log_level_is_asked_for_again_in_another_session() -> None:
