@@ -14,6 +14,7 @@ import logging
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -104,6 +105,13 @@ LONG = ("test_replay.py", "test_matrix.py", "test_sessions.py", "test_page.py", 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    rows = Counter[str]()
+    for item in items:
+        if mark := item.get_closest_marker("quick_rows"):
+            function = item.nodeid.partition("[")[0]
+            rows[function] += 1
+            if rows[function] > mark.args[0]:
+                item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: item.path.name not in LONG)
 
 
@@ -155,6 +163,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", real)
     slow = "slow: one of the few that `make test` leaves out and `make check` runs"
     config.addinivalue_line("markers", slow)
+    rows = "quick_rows(count): the first of a test's rows; `make test` leaves out the others"
+    config.addinivalue_line("markers", rows)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -150,6 +150,7 @@ def test_a_server_of_a_manager(options: dict[str, Any], most: int) -> None:
     assert asyncio.run(main()) <= most
 
 
+@pytest.mark.slow
 def test_a_layer_more_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rows above could fail: one function more is one too many."""
     send = Session.begin

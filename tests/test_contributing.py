@@ -53,6 +53,7 @@ def test_a_target_of_make_exists() -> None:
     assert [name for name in TARGETS if not re.search(rf"(?m)^{name}:", makefile)] == []
 
 
+@pytest.mark.slow
 @each_row("name", sorted({*NAMES} - FOREIGN))
 def test_a_name_is_defined(name: str) -> None:
     definition = rf"(?m)^\s*(class|def|async def) {name}\b|^\s*{name}(: [^=\n]+)? = |^    {name}: "

@@ -65,6 +65,7 @@ def test_an_unknown_name_is_an_attribute_error_that_names_it() -> None:
         getattr(mcpclient, "conect")  # noqa: B009 - a type checker knows it, too
 
 
+@pytest.mark.slow
 def test_star_import_brings_exactly_the_public_names() -> None:
     printed = run_python(
         """

@@ -144,6 +144,7 @@ def test_a_client_over_http_loads_no_other_transport() -> None:
     assert not loaded & {*others, "calendar"}
 
 
+@pytest.mark.slow
 def test_a_manager_of_servers_made_in_code_loads_nothing_that_reads_files() -> None:
     """F-PACK-3: nor the rules of a policy, where neither the program nor the enterprise has any."""
     server = [sys.executable, "mcpclient/testing/demo_server.py"]
@@ -181,6 +182,7 @@ def test_the_version_and_the_overview_cost_a_handful_of_modules() -> None:
         assert not loaded & {"argparse", "asyncio", "typing", *own("errors")}
 
 
+@pytest.mark.slow
 def test_a_command_loads_its_module_and_no_other() -> None:
     """F-SHOW-1, F-PACK-3: a local server needs no network, no login, no configuration."""
     server = "mcpclient/testing/demo_server.py"
@@ -207,6 +209,7 @@ def test_a_command_loads_its_module_and_no_other() -> None:
     assert not (loaded - of_asyncio) & {"dataclasses", "difflib", "shutil", "webbrowser"}
 
 
+@pytest.mark.slow
 def test_a_list_of_tools_loads_what_it_shows() -> None:
     """F-SHOW-1, F-PACK-3: nothing is redacted, or cut to the size that a model takes."""
     loaded = command_line("tools", "mcpclient/testing/demo_server.py")

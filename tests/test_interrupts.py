@@ -174,6 +174,7 @@ def ask_user(request: object) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("after", [(), (1, 4, 16, 40)], ids=["once", "twice"])
 def test_with_a_server_process(after: tuple[int, ...]) -> None:
     """F-STD-2, F-LIFE-5: while connecting, calling, answering, listening, closing."""
@@ -214,6 +215,7 @@ async def until_it_serves(url: str) -> None:
             await asyncio.sleep(0.02)
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize("after", [(), (1, 4, 16, 40)], ids=["once", "twice"])
 @pytest.mark.parametrize(
     ("url", "version", "transport"),
@@ -258,6 +260,7 @@ HANDSHAKE = ["--protocol-version", "2025-11-25"]
 CALL = [*UNCHECKED, "progress", "steps=2", "--quiet", "--"]
 
 
+@pytest.mark.quick_rows(3)
 @pytest.mark.parametrize(
     ("words", "moments"),
     [

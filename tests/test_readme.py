@@ -58,6 +58,7 @@ def test_the_demo_is_a_session_that_needs_nothing_but_python() -> None:
     assert printed.count("or as structured content {'sum': 42}") == len(demo.ERAS) == 2
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(("program", "output"), PROGRAMS, ids=range(len(PROGRAMS)))
 def test_a_program_prints_what_the_readme_says(program: str, output: str) -> None:
     """F-PACK-4"""

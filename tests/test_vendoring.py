@@ -6,6 +6,8 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
+
 import mcpclient
 from tests.support.subprocesses import TOP, run_python
 from tests.tools.imports import all_imports, read_sources
@@ -30,6 +32,7 @@ def copy_module(source: str, target: str) -> None:
     shutil.copystat(source, target)
 
 
+@pytest.mark.slow
 def test_a_copy_of_the_modules_under_another_name_is_the_whole_library(tmp_path: Path) -> None:
     """F-PACK-2: it needs no data file to meet a server, and never reaches for the original."""
     shutil.copytree(

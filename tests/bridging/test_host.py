@@ -55,6 +55,7 @@ async def test_an_invalid_line_is_refused_and_the_next_is_served(line: bytes, co
         assert (await host.call("echo", text="hi"))["result"]["content"][0]["text"] == "hi"
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize(
     ("line", "filling", "code", "request_id"),
     [
@@ -306,6 +307,7 @@ def as_line(message: Any, cut: int) -> bytes:
 LINES = st.builds(as_line, MESSAGES, st.integers(1, 60) | st.just(10**6))
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 @pytest.mark.parametrize("is_modern", [False, True])
 @examples(75, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -113,6 +113,7 @@ def test_a_bundle_for_the_user(capsys: Capture, project: Path) -> None:
     assert shown_by(capsys, "mine")["argv"] == []
 
 
+@pytest.mark.slow
 def test_a_locked_bundle_has_its_digest_in_the_lock(capsys: Capture, project: Path) -> None:
     """F-MANY-18"""
     write_bundle(project / "x.mcpb", manifest(server=python_server(command=sys.executable)))
@@ -289,6 +290,7 @@ def test_on_a_terminal_it_is_shown_before_it_is_written(project: Path) -> None:
         assert ("[y/N]" in session.shown) == ("@" in name)
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_add_alone_asks(capsys: Capture) -> None:
     """F-SHOW-23: for the server, its name, its token and its file."""

@@ -117,6 +117,7 @@ def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) ->
     assert ("No browser is available" in before) == (action == "accept")
 
 
+@pytest.mark.slow
 def test_a_model_is_played() -> None:
     """F-SHOW-9"""
     with terminal("call", SERVER, "sample") as session:
@@ -131,6 +132,7 @@ def test_a_model_is_played() -> None:
 ANSWERING = "import sys; print('Paris, for', len(sys.stdin.read().splitlines()), 'lines')"
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("choice", ["ask", "decline"])
 def test_a_program_answers_in_place_of_a_model(choice: str, capsys: Capture) -> None:
     """F-SHOW-9: its question and its answer are shown; no terminal is needed."""
@@ -159,6 +161,7 @@ def test_ctrl_c_ends_a_question() -> None:
         assert session.end() == 130
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
     ("choice", "said", "answer"),
     [
@@ -224,6 +227,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_again() -> None:
     assert "4 characters are more than 3" in said
 
 
+@pytest.mark.slow
 def test_colours_and_the_width_are_the_terminals() -> None:
     """F-SHOW-3"""
     demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")
@@ -234,6 +238,7 @@ def test_colours_and_the_width_are_the_terminals() -> None:
     assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in lines) <= 40
 
 
+@pytest.mark.slow
 def test_the_progress_line_follows_the_width() -> None:
     """F-SHOW-3: a terminal that is made narrow while a call runs."""
     demo = str(TOP / "mcpclient" / "testing" / "demo_server.py")

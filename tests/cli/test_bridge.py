@@ -70,6 +70,7 @@ def hosting(
         errors.append(process.stderr.read())
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_be_reached_is_an_error_for_the_host() -> None:
     """F-BRIDGE-1: with the reason, as its user needs it."""
     with hosting(bridge("tcp://127.0.0.1:1"), []) as (_, ask):
@@ -106,6 +107,7 @@ def test_a_client_finds_the_same_server_behind_it(version: str | None) -> None:
     assert asyncio.run(seen(bridge("--", *DEMO))) == asyncio.run(seen(DEMO))
 
 
+@pytest.mark.slow
 def test_nothing_but_messages_is_written_to_stdout(tmp_path: Path) -> None:
     """F-BRIDGE-1: what is printed, here or by a child that inherits stdout, goes to stderr."""
     noisy = tmp_path / "noisy.py"

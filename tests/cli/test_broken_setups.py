@@ -205,6 +205,7 @@ ODD_SERVERS = {
 ROWS = {**ENDS, **ODD_SERVERS}
 
 
+@pytest.mark.quick_rows(10)
 @pytest.mark.parametrize("name", ROWS)
 def test_what_is_wrong_here_is_said(name: str, capsys: Capture) -> None:
     """F-SHOW-2: of a command, of its server, of the words; before more is started or sent."""

@@ -61,6 +61,7 @@ FINDINGS: dict[str, tuple[list[str], str]] = {
 }
 
 
+@pytest.mark.quick_rows(3)
 @pytest.mark.parametrize("code", FINDINGS)
 def test_a_finding_has_its_code(code: str, capfd: Capture) -> None:
     """F-SHOW-27: and a sound server has no finding."""

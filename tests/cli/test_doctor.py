@@ -140,6 +140,7 @@ def expect(row: Found, capsys: Capture) -> None:
         assert check["hint"], shown
 
 
+@pytest.mark.quick_rows(4)
 @pytest.mark.parametrize("name", LOCAL)
 @pytest.mark.usefixtures("nothing_configured")
 def test_what_is_wrong_with_a_command(name: str, capsys: Capture) -> None:

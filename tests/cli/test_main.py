@@ -27,6 +27,7 @@ REPORTING = ["--", sys.executable, str(Path(__file__).with_name("reporting_serve
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize("name", ["info", "ping", "prompts", "resources", "stubs", "tools"])
 def test_every_plain_command_prints_one_json_document(name: str, capsys: Capture) -> None:
     """F-SHOW-1, F-SHOW-2"""
@@ -212,6 +213,7 @@ def test_arguments_survive_a_locale_without_their_characters() -> None:
     assert json.loads(run.stdout)["content"][0]["text"] == "é☃"
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.needs_posix
 @pytest.mark.parametrize(
     ("words", "where"),

@@ -77,6 +77,7 @@ TYPED = {
 }
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize("name", TYPED)
 def test_what_is_typed(name: str, capsys: Capture) -> None:
     """F-SHOW-15: named in the first line, and the next step is in the shell's words."""

@@ -63,6 +63,7 @@ def config(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.quick_rows(3)
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -84,6 +85,7 @@ def test_a_hint_is_a_line_that_runs(words: list[str], said: str, capsys: Capture
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_tool_is_named_with_its_server(config: str, capsys: Capture) -> None:
     """F-SHOW-19: also behind the name of the server."""
     for name in ("demo.echo", "demo__echo", "demo.two.echo", "demo.two__echo"):

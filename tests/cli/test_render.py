@@ -252,6 +252,7 @@ def test_nothing_to_save_and_nowhere_to_save_it(tmp_path: Path) -> None:
         save_media(result({"type": "image", "data": "", "mimeType": "image/png"}), str(tmp_path))
 
 
+@pytest.mark.slow
 def test_the_line_of_a_tool_runs(capsys: pytest.CaptureFixture[str]) -> None:
     """F-SHOW-18: with the words that named the server, wherever they stand."""
     server = ["--", "python3", "mcpclient/testing/demo_server.py"]

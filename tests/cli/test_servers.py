@@ -50,6 +50,7 @@ def test_a_server_is_added_used_by_its_name_and_removed(capsys: Capture) -> None
     assert "no server is configured" in run(capsys, "servers")[0]
 
 
+@pytest.mark.slow
 def test_a_disabled_server_is_used_when_it_is_named(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,6 +72,7 @@ def test_a_disabled_server_is_used_when_it_is_named(
     assert row.split()[:2] == ["demo", "disabled"]
 
 
+@pytest.mark.slow
 def test_a_name_that_looks_like_a_path(capsys: Capture) -> None:
     """F-MANY-7, F-SHOW-1: as VS Code's gallery gives them; a file that is there comes first."""
     servers = dict.fromkeys(("maker/demo", "d.py"), ENTRY)
@@ -241,6 +243,7 @@ def test_a_lock_covers_what_any_command_can_reach(capsys: Capture) -> None:
     assert {each["name"] for each in reached} <= locked
 
 
+@pytest.mark.slow
 def test_invisible_text_is_told_where_tools_are_listed_and_locked(capsys: Capture) -> None:
     """F-SAFE-12: with its place and its position."""
     command = offering([{**FINE, "description": "a\u200b"}])[1:]
@@ -254,6 +257,7 @@ def test_invisible_text_is_told_where_tools_are_listed_and_locked(capsys: Captur
         assert f"s: {told}" in run(capsys, *words)[1]
 
 
+@pytest.mark.slow
 def test_what_a_lock_is_compared_with_is_told_once(capsys: Capture) -> None:
     """F-MANY-16: no file, a broken one, a server that is gone, new or down; and the others."""
     add_demo(capsys, "--config", "c.json")
@@ -317,6 +321,7 @@ def test_all_that_fits_is_found_the_best_first(tmp_path: Path, capsys: Capture) 
     assert "needs words" in run(capsys, "find", "--config", str(path), code=2)[1]
 
 
+@pytest.mark.slow
 def test_servers_of_other_applications(nothing_configured: Path, capsys: Capture) -> None:
     """F-SHOW-21, F-SAFE-2: they are listed without being started, and used once agreed to."""
     assert run(capsys, "servers", "--found")[0] == "no servers found\n"

@@ -50,6 +50,7 @@ def test_a_copy_is_made_and_made_anew(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "changed: " in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_parts_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     """F-VEND-1"""
     assert main(["vendor", "--parts", "--json"]) == 0

@@ -143,6 +143,7 @@ def test_a_client_whose_loop_is_closed_is_not_connected() -> None:
     asyncio.run(client.close())
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("state", ["closed", "standing", "running"])
 def test_a_client_that_is_dropped_leaves_nothing(state: str) -> None:
     """F-LIFE-5: the guard of the test suite looks for leftovers."""

@@ -109,6 +109,7 @@ async def test_calls_reach_the_server_by_its_own_names() -> None:
     assert member.given == [{"query": "bug", "from": 2}, {}]
 
 
+@pytest.mark.slow
 async def test_tools_show_what_there_is() -> None:
     """F-CODE-1: to dir, hasattr, help, print, in and brackets, as a model tries them."""
     code = """
@@ -170,6 +171,7 @@ async def test_a_thousand_calls_and_many_at_once() -> None:
     assert len(member.given) == 1200
 
 
+@pytest.mark.slow
 async def test_calls_wait_for_each_other_only_if_they_must() -> None:
     """F-CODE-1: calls of gather are under way at the same time."""
     under_way = most = 0
@@ -341,6 +343,7 @@ async def test_cancelling_ends_the_run_and_its_calls() -> None:
     assert ends == ["cancelled"]
 
 
+@pytest.mark.slow
 async def test_long_output_is_cut_and_results_are_whole() -> None:
     """F-CODE-1: the model gets what `Limits` allow; its code gets results as they are."""
     long = {**tool("long")}
@@ -354,6 +357,7 @@ async def test_long_output_is_cut_and_results_are_whole() -> None:
         assert "49,901 characters left out" in output
 
 
+@pytest.mark.slow
 async def test_media_are_a_note_for_code() -> None:
     """F-CODE-1"""
     image = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
@@ -363,6 +367,7 @@ async def test_media_are_a_note_for_code() -> None:
         assert await run_python(box, "tools.a.shot()") == "[image, image/png, 8 bytes]\n"
 
 
+@pytest.mark.slow
 async def test_variables_are_kept_on_request() -> None:
     """F-CODE-1: one process, which ends with the box."""
     async with connect_all({"a": Member("one")}) as manager:
@@ -383,6 +388,7 @@ async def test_variables_are_kept_on_request() -> None:
         await box.close()
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("is_told", [True, False])
 async def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-CODE-1: it has a result all the same, whether the transport reports the end or not."""
@@ -404,6 +410,7 @@ async def test_closing_ends_a_run(is_told: bool, monkeypatch: pytest.MonkeyPatch
         assert "Python ended before the code did" in await running
 
 
+@pytest.mark.slow
 async def test_threads_that_go_on_after_a_run_call_nothing(tmp_path: Path) -> None:
     """F-CODE-1: a kept process has no turn of the model then; its calls are answered so."""
     member = Member("one", "two")
@@ -433,6 +440,7 @@ async def test_threads_that_go_on_after_a_run_call_nothing(tmp_path: Path) -> No
     assert member.calls == ["one"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "flood", ["print('x' * 100_000, flush=True)", "host.send(method='x')", "os.close(host._output)"]
 )
@@ -475,6 +483,7 @@ def test_a_kept_process_ends_with_its_box() -> None:
     wait_until(lambda: children() <= before, "the process has ended")
 
 
+@pytest.mark.slow
 def test_another_event_loop_has_another_process() -> None:
     """F-CODE-1"""
     made: list[mcpclient.Toolbox] = []
@@ -534,6 +543,7 @@ async def test_what_does_not_go_together() -> None:
             manager.toolbox("anthropic", code=CodeMode(), functions=[run_python])
 
 
+@pytest.mark.slow
 def test_the_blocking_twin(request: pytest.FixtureRequest) -> None:
     """F-CODE-1: a toolbox of a plain program has it as well."""
     asked: list[str] = []

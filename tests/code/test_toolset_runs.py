@@ -207,6 +207,7 @@ async def test_messages_that_the_program_does_not_send(name: str, clean: None) -
     assert "hidden" not in member.calls
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -237,6 +238,7 @@ def test_code_without_an_end(code: str, said: str, clean: None) -> None:
     assert said in finished[0]
 
 
+@pytest.mark.slow
 @confined
 def test_processes_do_not_outlive_the_run(clean: None) -> None:
     """F-CODE-1: neither processes of another session, nor orphans."""
@@ -256,6 +258,7 @@ def test_processes_do_not_outlive_the_run(clean: None) -> None:
     assert name not in subprocess.check_output(["ps", "-e", "-o", "args"], text=True)
 
 
+@pytest.mark.slow
 @confined
 def test_calls_do_not_count_as_time_of_the_code(clean: None) -> None:
     """F-CODE-1: a user may be asked for longer; the code's own time is limited all the same."""

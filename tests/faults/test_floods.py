@@ -129,6 +129,7 @@ async def test_a_server_that_asks_and_never_reads(monkeypatch: pytest.MonkeyPatc
     assert all(type(error) is ConnectionLost for error in errors)
 
 
+@pytest.mark.slow
 async def test_a_flood_of_pings_by_a_server_that_never_reads() -> None:
     """F-WS-2, F-STD-5: of the pongs that cannot be written, only the latest is kept."""
     held: list[int] = []

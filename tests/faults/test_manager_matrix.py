@@ -37,7 +37,7 @@ PATIENCE = 120.0
 CELLS = [cell for cell in cells() if cell.step in STEPS and cell.fault in FAULTS]
 
 
-@pytest.mark.parametrize("row", rows(CELLS))
+@pytest.mark.parametrize("row", rows(CELLS, ("request",)))
 def test_a_fault_stays_with_its_server(
     row: list[Cell], playing: Callable[[Play], Play], workplace: Path
 ) -> None:

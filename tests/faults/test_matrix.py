@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Callable
@@ -60,18 +60,21 @@ def playing(
     return surrounded
 
 
-def rows(cells: Iterable[Cell]) -> Iterator[Any]:
-    """The cells of one transport, era and step, one test for all their faults."""
+def rows(cells: Iterable[Cell], quick: Collection[str]) -> Iterator[Any]:
+    """The cells of one transport, era and step, one test for all their faults.
+
+    `make test` leaves out the steps that are not ``quick``.
+    """
     for (transport, era, step), row in groupby(
         sorted(cells, key=str), lambda cell: (cell.transport, cell.era, cell.step)
     ):
         marks = [pytest.mark.needs_posix] if transport in POSIX_ONLY else []
-        if transport == "stdio" and step not in ("connect", "request"):
+        if step not in quick:
             marks.append(pytest.mark.slow)
         yield pytest.param(list(row), id=f"{transport}-{era}-{step}", marks=marks)
 
 
-@pytest.mark.parametrize("row", rows(CELLS))
+@pytest.mark.parametrize("row", rows(CELLS, ("connect", "request")))
 def test_each_fault_ends_as_the_matrix_says(
     row: list[Cell], playing: Callable[[Play], Play], workplace: Path
 ) -> None:

@@ -196,6 +196,7 @@ RUBBISH = {
 }
 
 
+@pytest.mark.quick_rows(3)
 @pytest.mark.real_time
 @pytest.mark.parametrize("rubbish", list(RUBBISH.values()), ids=list(RUBBISH))
 async def test_rubbish_fails_at_most_the_call_it_answers(rubbish: bytes) -> None:

@@ -134,6 +134,7 @@ def test_a_named_file_that_was_edited(named: str, repository: Repository) -> Non
     assert state() == "needs_approval"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "disabled"),
     [(["${input:a}" * 5_000], True), ([f"{n}${{input:a}}" for n in range(5_000)], False)],
@@ -162,6 +163,7 @@ NAMING = [
 ]
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("args", NAMING, ids=lambda args: args[0])
 def test_a_file_that_is_named_less_openly_was_edited(
     args: list[str], repository: Repository
@@ -259,6 +261,7 @@ def test_it_makes_no_server_trusted_and_chooses_no_name_of_another(repository: R
     assert [problem.field for problem in config.problems] == ["trusted", "naming", "naming"]
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("made", ["files", "config", "servers"])
 def test_a_disabled_entry_is_not_approved(made: str, repository: Repository) -> None:
     """F-SAFE-1: switching it on asks as for any other."""

@@ -45,6 +45,7 @@ def test_differences_name_the_place() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_they_are_limited_and_may_be_deep() -> None:
     assert len(run("differences", list(range(500)), list(range(1, 501)))) == 200
     deep = {"deep": "[" * 150 + "%d" + "]" * 150}
@@ -82,6 +83,7 @@ def test_calls_are_aligned_by_what_they_are_about() -> None:
     assert found[2]["right"] is None
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -13,6 +13,7 @@ from tests.inspector.showcase import ATTACKS, Showcase
 pytestmark = pytest.mark.needs_browser
 
 
+@pytest.mark.slow
 async def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
     """F-SHOW-10: nested objects, arrays, enumerations with null, defaults, alternatives."""
     async with chromium.visit(Scene()) as (page, scene):
@@ -36,6 +37,7 @@ async def test_a_form_is_filled_in_from_the_schema(chromium: Chromium) -> None:
         }
 
 
+@pytest.mark.slow
 async def test_the_wire_is_a_timeline_to_filter_and_to_replay_from(chromium: Chromium) -> None:
     async with chromium.visit(Scene()) as (page, scene):
         await choose(page, "echo")

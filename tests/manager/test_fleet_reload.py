@@ -152,6 +152,7 @@ def demo(tmp_path: Path, **servers: Any) -> Path:
 STDIO = {"command": sys.executable, "args": [str(TOP / "tests" / "servers" / "mcp_stdio.py")]}
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("kind", ["path", "Config", "mapping"])
 async def test_whatever_came_from_a_file_is_read_again(tmp_path: Path, kind: str) -> None:
     """F-MANY-23: by reload(), and before a server is connected again; in whatever way it came."""

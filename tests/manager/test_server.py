@@ -211,6 +211,7 @@ def test_an_attempt_that_is_cancelled_by_itself_has_failed() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
     "behaviour",
     [

@@ -147,6 +147,7 @@ def test_a_file_that_somebody_reads_is_replaced_a_little_later(
     assert [name for name in os.listdir(tmp_path) if "file" in name] == ["file"]
 
 
+@pytest.mark.slow
 @posix
 def test_another_process_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """F-MANY-7: locked against another process."""

@@ -107,6 +107,7 @@ async def cancellation(server: McpServer) -> None:
     await until(lambda: bool(server.messages("notifications/cancelled")), "the server is told")
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize("turns", [0, 1, 2, 3, 5, 8, 13])
 async def test_closing_while_several_connect_ends_all_of_them(turns: int) -> None:
     """F-LIFE-5: none goes on where the first was stopped; what comes later may connect."""

@@ -200,6 +200,7 @@ def lenient() -> ssl.SSLContext:
     return context
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
     "options",
     [NetworkOptions(verify=False), NetworkOptions(ssl_context=lenient())],

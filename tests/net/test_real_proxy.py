@@ -65,6 +65,7 @@ def test_http_and_https_through_a_real_proxy(tmp_path: Path) -> None:
         asyncio.run(scenario(proxy, monkeypatch))
 
 
+@pytest.mark.slow
 def test_a_real_proxy_with_credentials(tmp_path: Path) -> None:
     """F-HTTP-12: they open it; without them, the error names the scheme it wants."""
     authority = Authority(tmp_path)

@@ -233,6 +233,7 @@ def shown_by(error: BaseException) -> str:
     return "\n".join(shown)
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("mode", ["dies", "refuses", "fails", "silent"])
 def test_no_error_of_a_call_shows_its_secret_arguments(mode: str) -> None:
     """F-AUTH-12: nor the variables of a frame, and if the server repeats them in its last words."""

@@ -199,6 +199,7 @@ def test_an_enterprise_may_require_sandboxes() -> None:
         Policy.from_settings({"requireSandbox": "yes"})
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 def test_the_command_line_confines_a_server(
     folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -223,6 +224,7 @@ def test_the_command_line_confines_a_server(
     os.chdir("/")
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 def test_the_sandbox_of_a_server_is_shown(
     folder: Folder, capsys: pytest.CaptureFixture[str]

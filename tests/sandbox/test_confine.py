@@ -118,6 +118,7 @@ def test_a_hostile_server_does_not_get_out(outside: Path) -> None:
     assert (outside / "key").read_text() == "secret"
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.needs_landlock
 @pytest.mark.parametrize("way", LIMITS)
 def test_a_hostile_server_is_limited(way: str, outside: Path) -> None:
@@ -334,6 +335,7 @@ def test_without_mount_namespaces_modes_are_changed_by_the_launcher(outside: Pat
     assert (outside / "key").stat().st_mode & 0o777 == 0o644
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.needs_landlock
 @pytest.mark.parametrize("way", ["exit", "signal", "pipe", "missing"])
 def test_a_confined_server_ends_as_an_unconfined_one(way: str) -> None:
@@ -376,6 +378,7 @@ def _is_running(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.needs_landlock
 @pytest.mark.parametrize("killed", ["client", "front", "keeper"])
 def test_nothing_outlives_the_client_or_the_launcher(killed: str) -> None:

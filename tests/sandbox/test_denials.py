@@ -168,6 +168,7 @@ serve_stdio(Calling("handshake"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.needs_landlock
 def test_whatever_fails_names_the_right(tmp_path: Path) -> None:
     """F-BOX-4: a warning of the result, hints of errors, also of the start, and stderr."""
@@ -199,6 +200,7 @@ def test_whatever_fails_names_the_right(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.needs_landlock
 @pytest.mark.parametrize(("code", "hinted"), [("0", True), ("3", True), ("'why'", False)])
 async def test_a_server_that_hides_why_it_ended(code: str, hinted: bool) -> None:

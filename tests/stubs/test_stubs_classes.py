@@ -89,6 +89,7 @@ def test_a_server_with_other_tools_is_told_of_or_refused(stubs: Any) -> None:
     asyncio.run(main())
 
 
+@pytest.mark.slow
 def test_a_configured_server_is_found_by_its_name(
     stubs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

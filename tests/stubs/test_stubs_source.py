@@ -235,6 +235,7 @@ SCHEMAS = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(SCHEMAS, SCHEMAS, st.text(max_size=20))
 def test_every_schema_gives_a_file_that_compiles(given_in: Any, given_out: Any, name: str) -> None:
     """F-STUB-1"""

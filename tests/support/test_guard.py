@@ -14,6 +14,8 @@ import pytest
 from tests.support import requirements
 from tests.support.subprocesses import TOP
 
+pytestmark = pytest.mark.slow
+
 TESTS = """
     import asyncio, os, signal, socket, threading
     import pytest
@@ -219,77 +221,42 @@ def test_a_module_that_is_missing_is_an_error_in_ci_only(monkeypatch: pytest.Mon
         requirements.required("anthropic")
 
 
-_READS_ALL = "a rule of the house: reads all sources"
-_READS_TRANSCRIPTS = "reads all transcripts"
+# By room, which is a folder of tests; those beside the rooms come first.
 SLOW = {
-    "tests/adapters/test_toolbox.py": "converts definitions without an end",
-    "tests/client/test_listed_tools.py": "compiles schemas made to cost time",
-    "tests/faults/test_matrix.py": "starts a server for each cell over stdio",
-    "tests/inspector/test_routes.py": "copies the package and starts it",
-    "tests/net/test_chained_log.py": "has four processes write at once",
-    "tests/protocol/schema/test_patterns.py": "fills the memory of patterns",
-    "tests/recording/test_redaction.py": "counts the work at several sizes",
-    "tests/tools/fuzz/test_targets.py": "mutates the seeds of every target",
-    "tests/tools/test_capture.py": _READS_TRANSCRIPTS,
-    "tests/tools/test_conformance_judged.py": "starts the judge of meetings",
-    "tests/tools/test_conformance_summary.py": _READS_TRANSCRIPTS,
-    "tests/transports/test_replaying_captures.py": _READS_TRANSCRIPTS,
-    "tests/gate/test_census.py": _READS_ALL,
-    "tests/test_bandit.py": _READS_ALL,
-    "tests/test_features.py": _READS_ALL,
-    "tests/test_floors.py": _READS_ALL,
-    "tests/test_randomness.py": _READS_ALL,
-    "tests/test_raw_exceptions.py": _READS_ALL,
-    "tests/test_style.py": _READS_ALL,
-    "tests/adapters/test_provider_*.py": "importing the SDKs takes seconds",
-    "tests/cli/test_completion.py": "starts the command line in three shells",
-    "tests/adapters/test_recipes.py": "imports five frameworks",
-    "tests/inspector/test_snippets.py": "starts Node and shells",
-    "tests/sandbox/test_real_servers.py": "starts servers of other makers, each twice",
-    "tests/sync/test_loop_thread.py": "starts a program for each way to end or to fork",
-    "tests/vendoring/test_pythons.py": "freezes a program, or runs one without each module",
-    "tests/vendoring/test_sessions.py": "makes copies of parts and runs real servers by them",
-    "tests/vendoring/test_touched.py": "starts a Python for each of 34 parts",
-    "tests/code/test_toolset.py": "makes a thousand calls, or starts many processes",
-    "tests/code/test_toolset_runs.py": "starts hostile code without a sandbox, or exhausts a limit",
-    "tests/net/login/test_storage_keychain.py": "starts a stand-in of a tool for each piece",
-    "tests/vendoring/test_copying.py": "reads the imports of a copy for each part",
-    "tests/code/test_tokens.py": "makes the calls of ten tasks",
-    "tests/stubs/test_real_servers.py": "starts servers of other makers",
-    "tests/stubs/test_stubs_source.py": "runs type checkers over many files",
-    "tests/tools/test_distribution.py": "builds, and installs into environments",
-    "tests/tools/soak/logins/test_logins.py": "kills processes for seconds",
-    "tests/tools/test_page_lint.py": "starts Node",
-    "tests/tools/test_saboteur.py": "runs the tests of a copy, and reads all faults",
-    "tests/tools/test_vendored.py": "copies all tests",
-    "tests/cli/shell/test_terminal.py": "starts a shell and its server for each way to type",
-    "tests/cli/test_adding.py": "starts several command lines in terminals",
-    "tests/cli/test_asking.py": "starts a command line for each answer",
-    "tests/cli/test_inputs.py": "starts a command line for each answer",
-    "tests/cli/test_bridge.py": "starts a bridge and a server for each rule, or moves 64 MiB",
-    "tests/cli/test_bridge_rights.py": "starts a bridge and a server for each rule",
-    "tests/cli/test_gateway.py": "starts a gateway and its servers",
-    "tests/cli/test_guide.py": "runs every program of the guide",
-    "tests/cli/test_screens.py": "runs 250 command lines at each width",
-    "tests/cli/test_sessions.py": "starts a session and several command lines for each",
-    "tests/entries/bundles/test_archive_packer.py": "makes bundles by a packer in Node",
-    "tests/inspector/test_browser*.py": "drives a browser; test_page.py does in quick tests",
-    "tests/sandbox/test_confine.py": "starts hostile servers without a sandbox, or by bwrap",
-    "tests/sandbox/test_configured.py": "starts six servers for each place that may require it",
-    "tests/test_costs.py": "counts the work of each function at several sizes",
-    "tests/test_exit.py": "starts a program for each way to end",
+    "": "rules of the house read all sources, or start programs for each row",
+    "adapters": "imports SDKs and frameworks, or converts without an end",
+    "bridging": "plays hostile hosts and servers by chance",
+    "cli": "starts command lines, terminals, and servers that make them wait",
+    "client": "starts a server again for each row, or compiles schemas made to cost time",
+    "code": "starts hostile code, exhausts limits, or makes a thousand calls",
+    "entries": "makes bundles by a packer in Node, or values without an end",
+    "faults": "plays a thousand cells, each with a server of its own",
+    "gate": "reads all sources, or fills the memory",
+    "inspector": "drives a browser, or starts Node and shells",
+    "manager": "starts a server again for each row",
+    "net": "starts programs for each row, or several that write at once",
+    "protocol": "fills the memory of patterns, or compiles the schemas of all revisions",
+    "recording": "counts the work at several sizes, or starts a server for each command",
+    "sandbox": "starts hostile servers, or those of other makers, with and without a sandbox",
+    "stubs": "starts servers of other makers, or type checkers over many files",
+    "support": "runs pytest on tests that break its rules",
+    "sync": "starts a program for each way to end or to fork",
+    "testing": "runs pytest in a process of its own",
+    "tools": "reads all transcripts, builds and installs, or copies all tests",
+    "transports": "reads all transcripts",
+    "vendoring": "makes copies of parts, and runs programs by them",
 }
 
 
-def test_few_tests_are_slow_and_each_for_a_reason() -> None:
+def test_each_room_has_a_reason_for_its_slow_tests() -> None:
     """`make test` leaves them out; `make check`, and so CI, does not."""
+    tests = TOP / "tests"
     marked = {
-        path
-        for path in (TOP / "tests").rglob("test_*.py")
-        if path != Path(__file__)
-        and re.search(r"pytest\.mark\.slow|\bslow_rows\(", path.read_text("utf-8"))
+        "".join(path.relative_to(tests).parent.parts[:1])
+        for path in tests.rglob("test_*.py")
+        if re.search(r"mark\.(slow|quick_rows)\b|\bslow_rows\(", path.read_text("utf-8"))
     }
-    assert marked == {each for pattern in SLOW for each in TOP.glob(pattern)}
+    assert marked == set(SLOW)
     recipes = (TOP / "Makefile").read_text("utf-8")
     assert recipes.count('-m "not slow"') == 1
     assert "make check" in (TOP / ".ci" / "run").read_text("utf-8")

@@ -182,6 +182,7 @@ SERVER = [sys.executable, "-S", "-E", "tests/servers/mcp_stdio.py"]
 """
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_a_fork_needs_a_client_of_its_own() -> None:
     """F-API-18: an inherited client says so, another one works, and the parent's is untouched."""
@@ -351,6 +352,7 @@ if WAY == "interrupt":
         assert noise not in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_call_after_the_end_says_so() -> None:
     """F-API-18: in an exit handler that runs after the clients were closed."""
     printed = run_python(
@@ -369,6 +371,7 @@ sync.list_tools(SERVER)
     assert printed.startswith("ClientClosed the event loop of the blocking clients has ended")
 
 
+@pytest.mark.slow
 def test_a_subinterpreter_works_or_refuses() -> None:
     """F-API-18: it says so where daemon threads are forbidden, and works where they are not."""
     subinterpreters = pytest.importorskip(

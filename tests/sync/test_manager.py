@@ -48,6 +48,7 @@ def test_many_servers_are_connected_called_and_closed() -> None:
     assert "one True" in told
 
 
+@pytest.mark.slow
 def test_a_manager_that_is_open_at_the_end_of_the_program_saves_what_it_has_learned(
     tmp_path: Path,
 ) -> None:

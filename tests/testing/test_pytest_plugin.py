@@ -62,6 +62,7 @@ def test_each_test_has_a_cassette_and_a_snapshot(
     outcome(folder, "--mcp-cassettes=all", fails=True)
 
 
+@pytest.mark.slow
 def test_what_is_left_unplayed_or_changed_fails(folder: pytest.Pytester) -> None:
     """F-API-25."""
     outcome(folder)

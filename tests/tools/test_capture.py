@@ -196,6 +196,7 @@ def test_a_secret_is_hidden_also_before_it_is_known_to_be_one() -> None:
     assert records[2]["outcome"] == {"result": {"text": "in redacted-1"}}
 
 
+@pytest.mark.slow
 def test_every_transcript_is_that_of_its_script() -> None:
     check_each(transcripts(), is_that_of_its_script)
 

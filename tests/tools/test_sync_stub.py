@@ -29,6 +29,7 @@ def names_in(body: list[ast.stmt]) -> set[str]:
     return definitions | {node.id for node in variables if isinstance(node, ast.Name)}
 
 
+@pytest.mark.slow
 def test_the_stub_is_up_to_date() -> None:
     """F-API-18: signatures equal the asynchronous ones."""
     for stub, text in ((STUB, stub_text()), (ROOT_STUB, root_text())):

@@ -81,6 +81,7 @@ def test_an_interpreters_server_is_named_after_its_script(run: Run) -> None:
     assert "no-such-program-here" in run("", "--", "no-such-program-here")[2]
 
 
+@pytest.mark.slow
 def test_each_server_is_named_before_its_stderr(run: Run, nothing_configured: Path) -> None:
     """F-SHOW-15: lines of several servers stand among each other."""
     code = (

@@ -104,6 +104,7 @@ def test_a_session_without_an_editor(tmp_path: Path) -> None:
     assert not (tmp_path / "mcpclient" / "shell_history").exists()
 
 
+@pytest.mark.slow
 def test_a_script_from_a_file(tmp_path: Path) -> None:
     """F-SHOW-5, F-SHOW-2: its first failure is shown with its line, but for secrets."""
     script = tmp_path / "smoke"

@@ -69,6 +69,7 @@ async def use(client: Client) -> None:
     assert (await client.call_tool("echo", {"text": "x"})).text == "x"
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.parametrize(
     ("behaviour", "starts"),
     [((), 1), (("--on-probe", "exit"), 2), (("--era", "both"), 1), (("--era", "stateless"), 1)],
@@ -99,6 +100,7 @@ async def test_the_verdict_on_a_server_process_is_remembered(tmp_path: Path) -> 
     assert lines.count("server/discover") == 1
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.real_time
 @pytest.mark.parametrize("era", ["handshake", "stateless"])
 async def test_a_server_process_that_crashes_is_started_as_often_as_it_helps(
@@ -154,6 +156,7 @@ async def test_a_client_reconnects_to_a_server_process_that_died() -> None:
     assert closed[1:] == [None]
 
 
+@pytest.mark.quick_rows(2)
 @pytest.mark.real_time
 @pytest.mark.parametrize("turns", range(10))
 async def test_closing_while_it_reconnects_leaves_nothing(turns: int) -> None:

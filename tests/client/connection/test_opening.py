@@ -99,6 +99,7 @@ async def test_a_function_for_headers_that_is_cancelled_by_itself(transport: Any
         assert now() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.real_time
 async def test_limits_hold_after_a_respawn() -> None:
     """F-API-7: the second process gets a timer of its own."""

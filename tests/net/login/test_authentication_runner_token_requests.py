@@ -208,6 +208,7 @@ def interrupted(server: Rotating, command: list[str], **variables: str) -> int:
         process.wait()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process")
 def test_ctrl_c_in_a_program(server: Rotating) -> None:
     """F-AUTH-5: the program ends by it, with the login stored."""
@@ -225,6 +226,7 @@ def test_ctrl_c_on_the_command_line(server: Rotating) -> None:
     assert server.stored_refresh_token() == "refresh-1"
 
 
+@pytest.mark.slow
 def test_the_limit_of_the_command_line(server: Rotating) -> None:
     """F-AUTH-5: ``--timeout`` as well."""
     command = [sys.executable, "-m", "mcpclient", "tools", server.url, "--timeout", str(DELAY / 2)]

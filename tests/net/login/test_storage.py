@@ -40,6 +40,7 @@ def store(request: pytest.FixtureRequest, path: Path) -> MemoryStore | FileStore
     return MemoryStore() if request.param == "memory" else FileStore(path)
 
 
+@pytest.mark.slow
 def test_another_object_and_another_process_see_it(path: Path) -> None:
     """F-AUTH-5"""
     put(FileStore(path), "a", RECORD)

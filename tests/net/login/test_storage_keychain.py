@@ -113,6 +113,7 @@ async def test_a_record_is_kept_and_removed(folder: Path) -> None:
     assert "SECRET" not in (folder / "arguments").read_text()
 
 
+@pytest.mark.slow
 async def test_a_long_record(folder: Path) -> None:
     """F-AUTH-9: longer than a line may be that is piped to `security`; nothing is left of it."""
     record = {"token": "x" * 5_000}

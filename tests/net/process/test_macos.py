@@ -66,6 +66,7 @@ def run(request: pytest.FixtureRequest) -> Callable[[Coroutine[Any, Any, None]],
     return run_in_such_a_loop
 
 
+@pytest.mark.quick_rows(1)
 def test_a_whole_session(run: Callable[[Coroutine[Any, Any, None]], None]) -> None:
     """F-STD-1, F-STD-2: nothing is left behind, as every test is held to."""
 

@@ -65,6 +65,7 @@ def test_nothing_of_it_is_shown(tmp_path: Path) -> None:
     assert "SECRET" not in repr(kept)
 
 
+@pytest.mark.slow
 def test_several_requests_wait_for_one_run(tmp_path: Path) -> None:
     """F-HTTP-15: cancelling one of them leaves the others; after ``expires`` it runs again."""
     made = counting(tmp_path, expires=1000).for_url("https://x/")
@@ -86,6 +87,7 @@ def test_several_requests_wait_for_one_run(tmp_path: Path) -> None:
     assert printed(made)["Authorization"] == "Bearer 1"  # in another loop, too
 
 
+@pytest.mark.slow
 def test_a_run_of_a_loop_that_has_ended_is_forgotten(tmp_path: Path) -> None:
     """F-HTTP-15: so is one that failed."""
     made = counting(tmp_path)
@@ -168,6 +170,7 @@ class Guarded:
         return guarded
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("transport", ["http", "sse"])
 async def test_it_is_asked_again_after_a_401(tmp_path: Path, transport: Any) -> None:
     """F-HTTP-15: once for all calls that were refused; a call's own headers stay."""
@@ -218,6 +221,7 @@ async def test_headers_that_change_are_tried_once_more(tmp_path: Path) -> None:
     assert len(guarded.seen) == runs(tmp_path) == 2
 
 
+@pytest.mark.slow
 async def test_a_websocket_asks_again_too(tmp_path: Path) -> None:
     """F-HTTP-15"""
     requests: list[str] = []

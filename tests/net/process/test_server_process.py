@@ -383,6 +383,7 @@ async def test_what_cannot_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch)
                 await spawn(ECHO, Recorder())
 
 
+@pytest.mark.quick_rows(2)
 @BothPumps
 @pytest.mark.parametrize("stderr", ["inherit", "discard", "lines"])
 async def test_megabytes_of_stderr_deadlock_nothing(

@@ -37,6 +37,7 @@ def run_host(way: str) -> tuple[subprocess.CompletedProcess[str], list[int]]:
     return answer, [int(word) for word in answer.stdout.splitlines()[0].split()]
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.needs_posix
 @pytest.mark.parametrize(
     ("way", "exit_code", "last_words"),
@@ -58,6 +59,7 @@ def test_no_process_outlives_the_interpreter(way: str, exit_code: int, last_word
     assert "ResourceWarning" not in answer.stderr and "Event loop is closed" not in answer.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.needs_posix
 def test_a_forked_child_does_not_kill_its_parents_server() -> None:
     """F-STD-2: neither by abort() nor by its exit hooks."""

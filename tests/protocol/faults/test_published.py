@@ -12,6 +12,7 @@ from mcpclient.protocol.faults.published import patched, revision, schema_of
 TOOL = {"description": "A tool.", "properties": {"name": {"type": "string"}, "any": {}}}
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize("name", REVISIONS)
 def test_every_definition_of_a_revision_can_be_used(name: str) -> None:
     found = revision(name)

@@ -19,6 +19,7 @@ def test_every_target_has_seeds() -> None:
     assert [path.name for path in sorted(CORPUS.iterdir())] == names()
 
 
+@pytest.mark.slow
 @each_row("name", names())
 def test_seeds_end_as_foreseen(name: str) -> None:
     """F-WIRE-3 to F-WIRE-8: whatever a server sends, the outcome is one that was foreseen."""
