@@ -21,7 +21,6 @@ from mcpclient.protocol.sampling import SamplingRequest
 from tests.cli.in_process import Terminal
 from tests.cli.terminal import terminal
 from tests.support.subprocesses import TOP
-from tests.support.tables import slow_rows
 
 pytestmark = pytest.mark.needs_posix
 Capture = pytest.CaptureFixture[str]
@@ -102,9 +101,9 @@ def test_a_form_is_left(typed: str, action: str) -> None:
         assert session.end() == 0
 
 
+@pytest.mark.quick_rows(1)
 @pytest.mark.parametrize(
-    ("typed", "action"),
-    [("y", "accept"), *slow_rows(("", "decline"), ("cancel", "cancel"))],
+    ("typed", "action"), [("y", "accept"), ("", "decline"), ("cancel", "cancel")]
 )
 def test_a_url_is_shown_whole_and_opened_on_yes_only(typed: str, action: str) -> None:
     """F-SHOW-9: the host is marked; without a browser the user has to open it."""

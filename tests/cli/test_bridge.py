@@ -15,7 +15,6 @@ import pytest
 
 from mcpclient import Client
 from tests.support.subprocesses import TOP
-from tests.support.tables import slow_rows
 
 pytestmark = pytest.mark.needs_posix
 
@@ -77,9 +76,8 @@ def test_a_server_that_cannot_be_reached_is_an_error_for_the_host() -> None:
         assert "127.0.0.1:1" in ask(INITIALIZE)["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    "version", [None, *slow_rows(["2024-11-05"], ["2025-11-25"], ["2026-07-28"])]
-)
+@pytest.mark.quick_rows(1)
+@pytest.mark.parametrize("version", [None, "2024-11-05", "2025-11-25", "2026-07-28"])
 def test_a_client_finds_the_same_server_behind_it(version: str | None) -> None:
     """F-BRIDGE-1: tools, results, progress, resources and prompts come from the server."""
 

@@ -18,7 +18,6 @@ from mcpclient.net.login.storage import kept_answer
 from mcpclient.net.login.terminal import Terminal
 from tests.cli import in_process
 from tests.cli.terminal import terminal
-from tests.support.tables import slow_rows
 
 SHOWS = (
     "import os, sys; zone, key = os.environ['ZONE'], os.environ.get('KEY')\n"
@@ -49,7 +48,8 @@ def file(nothing_configured: Path) -> str:
 
 
 @pytest.mark.needs_posix
-@pytest.mark.parametrize(("typed", "zone"), [("2", "CET"), *slow_rows(("", "UTC"))])
+@pytest.mark.quick_rows(1)
+@pytest.mark.parametrize(("typed", "zone"), [("2", "CET"), ("", "UTC")])
 def test_what_the_named_server_needs_is_asked_for(typed: str, zone: str, file: str) -> None:
     """F-MANY-8: with its choices; a password is not shown, and an empty answer is the default."""
     with terminal("tools", "a", "--config", file) as session:

@@ -36,7 +36,6 @@ from mcpclient.net.chained_log import ChainedLog
 from mcpclient.testing.demo_server import DemoServer
 from tests.cli.test_screen import drawn
 from tests.support.mcp_server import OpenedServer, send_result
-from tests.support.tables import slow_rows
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="messages of the system are quoted"),
@@ -421,7 +420,8 @@ def stable(text: str, folders: dict[str, str]) -> str:
     return text
 
 
-@pytest.mark.parametrize("columns", [80, *slow_rows([40], [120])])
+@pytest.mark.quick_rows(1)
+@pytest.mark.parametrize("columns", [80, 40, 120])
 def test_each_screen_is_as_it_is_kept(
     columns: int, sockets: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

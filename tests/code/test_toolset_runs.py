@@ -22,7 +22,7 @@ from mcpclient.sandbox import confine
 from tests.code.coding import PREFIX, run_python
 from tests.code.escapes import ESCAPES, FORGERIES, ONLY_CONFINED
 from tests.manager.fleet import Member
-from tests.support.tables import check_each, slow_rows
+from tests.support.tables import check_each
 
 confined = pytest.mark.needs_landlock
 
@@ -186,7 +186,8 @@ def test_without_a_sandbox_it_does(name: str, facts: dict[str, Any], tmp_path: P
 NAMES: list[Any] = [*FORGERIES]
 
 
-@pytest.mark.parametrize("name", NAMES[:2] + slow_rows(*([name] for name in NAMES[2:])))
+@pytest.mark.quick_rows(2)
+@pytest.mark.parametrize("name", NAMES)
 @confined
 async def test_messages_that_the_program_does_not_send(name: str, clean: None) -> None:
     """F-CODE-1: they reach no tool that the model could not call, and hold nothing up."""
@@ -223,11 +224,9 @@ async def test_messages_that_the_program_does_not_send(name: str, clean: None) -
             "The run printed more than 10,000,000 characters and was ended.",
         ),
         ("x = bytearray(2 * 10 ** 9)", "MemoryError"),
-        *slow_rows(
-            ("x = [bytearray(10 ** 8) for _ in range(9)]\nimport time; time.sleep(9)", "memory"),
-            ("10 ** 10 ** 9", "The run took more than 0.5 seconds and was ended."),
-            ("import os\nwhile True: os.fork()", "it had more than 32 processes"),
-        ),
+        ("x = [bytearray(10 ** 8) for _ in range(9)]\nimport time; time.sleep(9)", "memory"),
+        ("10 ** 10 ** 9", "The run took more than 0.5 seconds and was ended."),
+        ("import os\nwhile True: os.fork()", "it had more than 32 processes"),
     ],
 )
 @confined

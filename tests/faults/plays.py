@@ -78,8 +78,8 @@ class _Stage:
         )
 
     def _report(self, error: McpError) -> None:
-        # Clients look at the signatures of callbacks, and that of a list's method takes a
-        # twentieth of a cell.
+        # A client reads the signature of a callback. For the method of a list, Python parses it
+        # anew each time, which takes a twentieth of a cell.
         self.outcome.reported.append(error)
 
     async def _ask_user(self, request: Any) -> dict[str, str]:

@@ -23,11 +23,6 @@ def check_each(rows: Iterable[Row], check: Callable[[Row], object]) -> None:
     assert not failed, "\n".join(failed)
 
 
-def slow_rows(*rows: Sequence[Any]) -> list[Any]:
-    """Return rows for ``pytest.mark.parametrize`` that `make test` leaves out."""
-    return [pytest.param(*row, marks=pytest.mark.slow) for row in rows]
-
-
 def each_row(
     names: str | Sequence[str], rows: Iterable[Any]
 ) -> Callable[[Callable[..., None]], Callable[[], None]]:

@@ -3,34 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import math
-from collections.abc import AsyncGenerator
 
 import pytest
 
 from tests.support import virtual_time
 from tests.support.virtual_time import Deadlock, EndlessTime, LeftoverTasks, run
-
-
-def test_a_timer_that_runs_a_rounding_error_early_finds_a_later_time() -> None:
-    async def main() -> int:
-        loop = asyncio.get_running_loop()
-        done = loop.create_future()
-        await asyncio.sleep(11.961409663)
-        deadline, runs = math.nextafter(loop.time(), math.inf), 0
-
-        def check() -> None:
-            nonlocal runs
-            runs += 1
-            if loop.time() >= deadline or runs == 1000:
-                done.set_result(runs)
-            else:
-                loop.call_at(deadline, check)
-
-        check()
-        return await done  # type: ignore[no-any-return]
-
-    assert run(main()) < 1000
 
 
 def test_sockets_between_parties_of_one_loop_beat_a_timer() -> None:
@@ -73,35 +50,6 @@ def test_a_deadlock_names_the_waiting_tasks(monkeypatch: pytest.MonkeyPatch) -> 
     assert "main: test_a_deadlock_names_the_waiting_tasks.<locals>.main waits at" in text
     assert "other: test_a_deadlock_names_the_waiting_tasks.<locals>.forever waits at" in text
     assert "test_virtual_time.py:" in text
-
-
-def test_a_generator_that_is_collected_after_the_last_step_is_no_leftover(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The collector may run when the tasks are counted: what it begins to close gets to its end."""
-    kept: list[AsyncGenerator[int, None]] = []
-    counted = asyncio.all_tasks
-
-    async def numbers() -> AsyncGenerator[int, None]:
-        try:
-            yield 1
-        finally:
-            await asyncio.sleep(0)
-
-    async def main() -> None:
-        for _ in range(3):
-            kept.append(numbers())
-            await kept[-1].__anext__()
-
-    def collect(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[object]]:
-        tasks = counted(loop)
-        if loop is None and len(tasks) == 1 and kept:  # asked inside of the loop, after a last step
-            kept.pop()
-        return tasks
-
-    monkeypatch.setattr(asyncio, "all_tasks", collect)
-    run(main())
-    assert not kept
 
 
 def test_a_wait_beside_a_repeating_timer_ends() -> None:

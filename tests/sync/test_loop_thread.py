@@ -22,7 +22,6 @@ from mcpclient.sync import loop_thread as module
 from mcpclient.sync.loop_thread import LoopThread, end_loop_thread, loop_thread
 from tests.net.process_helpers import is_alive, wait_until
 from tests.support.subprocesses import TOP, lines_of, run_python
-from tests.support.tables import slow_rows
 from tests.sync.calling import ToolServer, beginning
 
 NAME = "mcpclient"
@@ -292,7 +291,8 @@ ENDS = {
 
 
 @pytest.mark.needs_posix
-@pytest.mark.parametrize("way", ["interrupt", *slow_rows(["return"], ["raise"], ["exit"])])
+@pytest.mark.quick_rows(1)
+@pytest.mark.parametrize("way", ["interrupt", "return", "raise", "exit"])
 def test_a_program_may_end_with_open_clients(way: str) -> None:
     """F-API-18, F-LIFE-5, F-STD-2: no orphan, no traceback of ours, under five seconds."""
     source = (

@@ -174,10 +174,6 @@ def holds_no_secret_and_names_no_machine(file: Path) -> None:
     assert len(text.encode()) < 100_000
 
 
-def test_all_transcripts_together_stay_small() -> None:
-    assert sum(file.stat().st_size for file in FILES) < 9_500_000
-
-
 NOWHERE = Places()
 
 

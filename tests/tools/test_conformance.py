@@ -97,10 +97,6 @@ def no_python() -> None:
     raise CannotInstall("no Python 2.7")
 
 
-def nothing() -> Iterator[Row]:
-    yield from ()
-
-
 def test_a_part_that_breaks_down_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def breaking() -> Iterator[Row]:
         yield Row("live", "one", PASSED, checks=1, held=1)

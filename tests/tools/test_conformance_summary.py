@@ -92,18 +92,6 @@ def test_the_readme_says_of_the_recorded_sessions_what_the_command_counts(
         assert (readme.README.parent / path).is_file()
 
 
-def test_the_checks_in_the_readme_add_up() -> None:
-    """By revision and transport, and by part."""
-    _, table, *_ = readme.section(readme.README.read_text("utf-8")).split("\n\n")
-    rows = {
-        place: [int(cell.partition(" of ")[0]) if cell != summary.NOTHING else 0 for cell in line]
-        for place, line in lines_of(table).items()
-    }
-    total = rows.pop(("all", "all"))
-    assert total == [sum(column) for column in zip(*rows.values())]
-    assert all(sum(parts) == all_of_them for *parts, all_of_them in rows.values())
-
-
 @pytest.mark.slow
 def test_the_readme_shows_numbers_where_somebody_is_met_and_nowhere_else(tmp_path: Path) -> None:
     """F-CONF-5: without running anything; and all scenarios of the official suite."""

@@ -15,7 +15,6 @@ from mcpclient.errors import AuthError, UsageError
 from mcpclient.net.login import storage
 from mcpclient.net.login.storage import KeychainStore
 from tests.support.subprocesses import run_python
-from tests.support.tables import slow_rows
 
 pytestmark = pytest.mark.needs_posix
 
@@ -77,7 +76,7 @@ else:
 """
 
 
-@pytest.fixture(params=["linux", *slow_rows(["darwin"])])
+@pytest.fixture(params=["linux", pytest.param("darwin", marks=pytest.mark.slow)])
 def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A system with a keychain whose tool keeps everything in this folder."""
     programs = {"linux": ("secret-tool", SECRET_TOOL), "darwin": ("security", SECURITY)}
