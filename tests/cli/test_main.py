@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import mcpclient
-from mcpclient import __version__
 from mcpclient.cli.main import main
 from mcpclient.cli.screen import Screen
 from tests.cli.in_process import Terminal
@@ -113,12 +112,6 @@ def test_debugging_shows_the_log(by: str, capsys: Capture, monkeypatch: pytest.M
     )
     assert any('capabilities: {"' in line for line in lines)
     assert logging.getLogger("mcpclient").handlers == handlers
-
-
-def test_the_version(capsys: Capture) -> None:
-    """F-SHOW-1"""
-    assert main(["--version"]) == 0
-    assert capsys.readouterr().out == f"mcpclient {__version__}\n"
 
 
 def start(*words: str, stdout: int) -> subprocess.Popen[str]:

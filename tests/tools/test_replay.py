@@ -49,13 +49,6 @@ def test_where_pipes_cannot_be_opened_they_are_copied(monkeypatch: pytest.Monkey
         is_as_recorded(name, chunking=1)
 
 
-def test_where_time_counts_no_chunking_takes_much_of_its_own() -> None:
-    """Progress postpones a timeout there, as fast as it came."""
-    for name, transcript in replay.transcripts(["sdk1-patience"]).items():
-        chunkings = [chunking.name for chunking in replay.chunkings_of(transcript)]
-        assert chunkings == ["as recorded", "in odd pieces", "in one block"], name
-
-
 def test_the_command_says_what_it_did(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -71,16 +64,6 @@ def test_the_command_says_what_it_did(
     with pytest.raises(SystemExit):
         command.main()
     assert "no transcript has a name with no-such-transcript" in capsys.readouterr().err
-
-
-def test_a_difference_that_does_not_occur_in_a_session_fails_it() -> None:
-    name = "http/sdk1-terminated"
-    never = Difference("it", "http/*", ("^never sent: ping$",), "", "", "")
-    transcript = replay.transcripts([name])[name]
-    meeting = replay.replay(name, transcript, CHUNKINGS[0], differences=[*DIFFERENCES, never])
-    assert asyncio.run(meeting).findings == [
-        "a known difference did not occur: it (^never sent: ping$)"
-    ]
 
 
 def test_each_known_difference_names_a_session_and_each_pattern_does() -> None:

@@ -41,10 +41,6 @@ def test_what_a_user_sees_keeps_its_name(text: str) -> None:
     assert renamed("test_it.py", text.encode()).decode() == text
 
 
-def test_what_is_not_python_is_copied_as_it_is() -> None:
-    assert renamed("README.md", b"from mcpclient import Client") == b"from mcpclient import Client"
-
-
 @pytest.mark.slow
 def test_the_copy_is_whole_and_the_package_in_it_unchanged(tmp_path: Path) -> None:
     """F-PACK-2"""

@@ -92,21 +92,6 @@ async def test_the_options_reach_the_process(
     assert lines == ["ready", "interrupted"] and transport.stderr_tail == "ready\ninterrupted\n"
 
 
-@pytest.mark.needs_posix
-async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """F-STD-1"""
-    monkeypatch.setenv("API_TOKEN", "ours")
-    transport = StdioTransport([sys.executable, "-S", "-E", "-c", SHOWING], ladder=QUICK)
-    inbox = Inbox()
-    await transport.open(inbox)
-    await inbox.until(lambda: inbox.messages)
-    await asyncio.wait_for(transport.close(), 5)
-    environment = inbox.messages[0]["params"]["environment"]
-    assert "PATH" in environment and "API_TOKEN" not in environment
-
-
 async def test_much_noise_is_reported_three_times_under_the_configured_name(
     caplog: pytest.LogCaptureFixture,
 ) -> None:

@@ -224,19 +224,3 @@ def test_ctrl_c_on_the_command_line(server: Rotating) -> None:
     code = interrupted(server, command, MCPCLIENT_CREDENTIALS=str(server.file))
     assert code == 130
     assert server.stored_refresh_token() == "refresh-1"
-
-
-@pytest.mark.slow
-def test_the_limit_of_the_command_line(server: Rotating) -> None:
-    """F-AUTH-5: ``--timeout`` as well."""
-    command = [sys.executable, "-m", "mcpclient", "tools", server.url, "--timeout", str(DELAY / 2)]
-    code = subprocess.run(
-        command,
-        env=environment(MCPCLIENT_CREDENTIALS=str(server.file)),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    ).returncode
-    assert code == 3
-    if server.arrived.is_set():
-        assert server.stored_refresh_token() == "refresh-1"

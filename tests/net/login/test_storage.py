@@ -16,7 +16,6 @@ import pytest
 from mcpclient.errors import AuthError
 from mcpclient.net.files import LockFolder
 from mcpclient.net.login.storage import FileStore, MemoryStore
-from tests.support.subprocesses import run_python
 from tests.support.tables import each_row
 
 RECORD = {"tokens": {"access_token": "SECRET"}, "n": [1, None]}
@@ -38,21 +37,6 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture(params=["memory", "file"])
 def store(request: pytest.FixtureRequest, path: Path) -> MemoryStore | FileStore:
     return MemoryStore() if request.param == "memory" else FileStore(path)
-
-
-@pytest.mark.slow
-def test_another_object_and_another_process_see_it(path: Path) -> None:
-    """F-AUTH-5"""
-    put(FileStore(path), "a", RECORD)
-    assert get(FileStore(path), "a") == RECORD
-    printed = run_python(
-        f"""
-        import asyncio
-        from mcpclient.net.login.storage import FileStore
-        print(asyncio.run(FileStore({str(path)!r}).load("a"))["n"])
-        """
-    )
-    assert printed.strip() == "[1, None]"
 
 
 async def test_a_change_waits_for_its_turn_and_survives_whoever_made_it(path: Path) -> None:
