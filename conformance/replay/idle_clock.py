@@ -1,7 +1,8 @@
 """An event loop whose clock counts only the time in which there is nothing to do.
 
 Both sides of a meeting are in this process, so that a machine that is busy, and bytes that come one
-by one, take no time from the limits that the library has for the silence of a server.
+by one, take no time from the limits that the library has for the silence of a server, and for
+reading the schema of a form or of a tool.
 """
 
 from __future__ import annotations
@@ -13,6 +14,10 @@ import time
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+from unittest.mock import patch
+
+from mcpclient.client import listed_tools
+from mcpclient.client.answers import answerers
 
 __all__ = ["run_unhurried", "uncounted"]
 
@@ -30,8 +35,10 @@ def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(main)
     loop = _IdleClockLoop()
     asyncio.set_event_loop(loop)
+    clock = {"steady_seconds": loop.time}
     try:
-        return loop.run_until_complete(main)
+        with patch.multiple(answerers, **clock), patch.multiple(listed_tools, **clock):
+            return loop.run_until_complete(main)
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
