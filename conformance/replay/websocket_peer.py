@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import struct
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -27,7 +28,10 @@ _KINDS = {opcode: kind for kind, opcode in _OPCODES.items()}
 # What a ping between the frames of a message holds.
 _BETWEEN = b"between frames"
 
-# Headers that depend on the client's key are made anew; an extension that the player lacks is not.
+# The first frame of a compressed message has this bit; what ends its payload is left out.
+_COMPRESSED, _TAIL = 0x40, b"\0\0\xff\xff"
+
+# The answer to the client's key is made anew.
 _ACCEPT, _EXTENSIONS = "sec-websocket-accept", "sec-websocket-extensions"
 _DIGEST = re.compile(r"[\w+/]{27}=")
 
@@ -82,25 +86,33 @@ class _Frames:
         self._writer = writer
         self._key = key.encode("ascii")
         self._messages = 0
+        self._deflate: _Deflate | None = None
 
     # What the client says
 
     async def next_message(self) -> tuple[int, bytes, list[str]]:
         """Return the opcode and the payload of a message, and the fault of its frames."""
         problems: list[str] = []
-        opcode, payload = 0, b""
+        opcode, payload, inflates = 0, b"", False
         while True:
             first, second = await self._reader.readexactly(2)
             data = await self._payload(second)
             if not second & 0x80:
                 problems.append("is not masked")
-            if first & 0x70:
+            if first & _COMPRESSED and self._deflate is not None and not opcode:
+                inflates = True
+            elif first & 0x70:
                 problems.append("has reserved bits set")
             if first & 0x0F >= _CLOSE:
                 return first & 0x0F, data, problems
             opcode = opcode or first & 0x0F
             payload += data
             if first & 0x80:
+                if inflates and self._deflate is not None:
+                    try:
+                        payload = self._deflate.inflated(payload)
+                    except zlib.error:
+                        problems.append("is not compressed as agreed")
                 return opcode, payload, problems
 
     async def _payload(self, second: int) -> bytes:
@@ -131,14 +143,19 @@ class _Frames:
         if opcode != _TEXT:
             return _frame(opcode, payload)
         self._messages += 1
-        return _in_frames(payload, 1 + self._messages % 3)
+        if self._deflate is not None:
+            payload, opcode = self._deflate.deflated(payload), _COMPRESSED | opcode
+        return _in_frames(opcode, payload, 1 + self._messages % 3)
 
     def _opening(self, http: Mapping[str, Any], names: Names) -> bytes:
         headers = [
             f"{name}: {names.played(value)}"
             for name, value in http["headers"]
-            if not _is_made_anew(name.lower(), value)
+            if name.lower() != _ACCEPT or not _DIGEST.fullmatch(value)
         ]
+        extension = header(http["headers"], _EXTENSIONS)
+        if extension.startswith("permessage-deflate"):
+            self._deflate = _Deflate(extension)
         if http["status"] == 101 and _has_digest(http["headers"]):
             digest = hashlib.sha1(self._key + _GUID, usedforsecurity=False).digest()
             headers.append(f"Sec-WebSocket-Accept: {base64.b64encode(digest).decode('ascii')}")
@@ -156,9 +173,33 @@ class _Frames:
             self._writer.close()
 
 
-def _is_made_anew(name: str, value: str) -> bool:
-    is_digest = name == _ACCEPT and _DIGEST.fullmatch(value) is not None
-    return is_digest or (name == _EXTENSIONS and value.startswith("permessage-deflate"))
+class _Deflate:
+    """The player's compression of messages (RFC 7692), as the answer to the client has it."""
+
+    def __init__(self, extension: str) -> None:
+        self._extension = extension
+        self._compress, self._decompress = self._new_compress(), self._new_decompress()
+
+    def _bits(self, side: str) -> int:
+        found = re.search(rf"{side}_max_window_bits=\D?(\d+)", self._extension)
+        return min(int(found[1]), 15) if found else 15
+
+    def _new_compress(self) -> zlib._Compress:
+        return zlib.compressobj(wbits=-max(self._bits("server"), 9))
+
+    def _new_decompress(self) -> zlib._Decompress:
+        return zlib.decompressobj(wbits=-max(self._bits("client"), 8))
+
+    def deflated(self, message: bytes) -> bytes:
+        if "server_no_context_takeover" in self._extension:
+            self._compress = self._new_compress()
+        data = self._compress.compress(message) + self._compress.flush(zlib.Z_SYNC_FLUSH)
+        return data[: -len(_TAIL)]
+
+    def inflated(self, payload: bytes) -> bytes:
+        if "client_no_context_takeover" in self._extension:
+            self._decompress = self._new_decompress()
+        return self._decompress.decompress(payload + _TAIL)
 
 
 def _has_digest(headers: list[list[str]]) -> bool:
@@ -171,12 +212,12 @@ def _close_payload(record: Record) -> bytes:
     return struct.pack("!H", record["code"]) + str(record.get("reason", "")).encode()
 
 
-def _in_frames(text: bytes, count: int) -> bytes:
+def _in_frames(opcode: int, text: bytes, count: int) -> bytes:
     """Return a message in so many frames, as a server likes, and a ping after the first."""
     size = -(-len(text) // count) or 1
     pieces = [text[begin : begin + size] for begin in range(0, len(text), size)] or [b""]
     frames = [
-        _frame(_MORE if number else _TEXT, piece, is_last=number == len(pieces) - 1)
+        _frame(_MORE if number else opcode, piece, is_last=number == len(pieces) - 1)
         for number, piece in enumerate(pieces)
     ]
     if len(frames) > 1:

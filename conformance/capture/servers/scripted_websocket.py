@@ -14,10 +14,12 @@ import json
 from collections.abc import Generator, Mapping
 from typing import Any, Protocol
 
+from websockets.extensions.base import Extension
 from websockets.frames import Close, Frame, Opcode
 from websockets.streams import StreamReader
 
 from conformance.capture.collection.reactions.parts import ANSWER, USUAL, Await, Reply
+from conformance.capture.taps.websocket import agreed_extensions
 
 _GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _READ_SIZE = 65536
@@ -41,6 +43,7 @@ class WebSocketServer:
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
+        self._extensions: list[Extension] = []
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
@@ -76,7 +79,9 @@ class WebSocketServer:
     async def _converse(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opening: Reply
     ) -> None:
-        frames = _ReadFrames()
+        compressed = opening.headers.get("Sec-WebSocket-Extensions", "")
+        self._extensions, _ = agreed_extensions(compressed) if compressed else ([], [])
+        frames = _ReadFrames(self._extensions)
         saying = [asyncio.ensure_future(self._say(writer, opening, opening.events or (), {}))]
         while data := await reader.read(_READ_SIZE):
             for frame in frames.feed(data):
@@ -111,7 +116,7 @@ class WebSocketServer:
             else:
                 said = self._talk.said(part, message, reply)
                 text = said if isinstance(said, str) else json.dumps(said, separators=(",", ":"))
-                writer.write(Frame(Opcode.TEXT, text.encode()).serialize(mask=False))
+                writer.write(Frame(Opcode.TEXT, text.encode()).serialize(mask=False, extensions=self._extensions))
         if reply.cut:
             writer.close()
 
@@ -129,7 +134,8 @@ def _answer_control(writer: asyncio.StreamWriter, frame: Frame) -> None:
 class _ReadFrames:
     """Turns the client's bytes into frames."""
 
-    def __init__(self) -> None:
+    def __init__(self, extensions: list[Extension]) -> None:
+        self._extensions = extensions
         self._reader = StreamReader()
         self._read: list[Frame] = []
         self._parsing = self._parse()
@@ -142,5 +148,7 @@ class _ReadFrames:
 
     def _parse(self) -> Generator[None, None, None]:
         while True:
-            frame = yield from Frame.parse(self._reader.read_exact, mask=True)
+            frame = yield from Frame.parse(
+                self._reader.read_exact, mask=True, extensions=self._extensions
+            )
             self._read.append(frame)

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Generator
 from typing import Any
 
 from websockets.datastructures import Headers
-from websockets.exceptions import ProtocolError
+from websockets.exceptions import NegotiationError, ProtocolError
 from websockets.extensions.base import Extension
 from websockets.extensions.permessage_deflate import (
     ClientPerMessageDeflateFactory,
@@ -182,24 +182,33 @@ class _Reading:
         }
         feed.note({"http": head})
         for value in response.headers.get_all("Sec-WebSocket-Extensions"):
-            self._agree(value)
+            of_server, of_client = agreed_extensions(value)
+            self._client_extensions += of_server  # a server reads what its client sends
+            self._server_extensions += of_client
         yield from feed.frames(mask=False, extensions=self._server_extensions)
 
-    def _agree(self, value: str) -> None:
-        """Follow the compression that both agreed on; each direction has a state of its own."""
-        factory = ClientPerMessageDeflateFactory(client_max_window_bits=True)
-        for name, parameters in parse_extension(value):
-            if name != PerMessageDeflate.name:
-                continue
+
+def agreed_extensions(value: str) -> tuple[list[Extension], list[Extension]]:
+    """Return the compression as the server has it, and as the client has it.
+
+    ``value``: of the header of the server's answer.
+    """
+    factory = ClientPerMessageDeflateFactory(client_max_window_bits=True)
+    for name, parameters in parse_extension(value):
+        if name != PerMessageDeflate.name:
+            continue
+        try:
             found = factory.process_response_params(parameters, [])
-            self._server_extensions.append(found)
-            mirrored = type(found)(
-                remote_no_context_takeover=found.local_no_context_takeover,
-                local_no_context_takeover=found.remote_no_context_takeover,
-                remote_max_window_bits=found.local_max_window_bits,
-                local_max_window_bits=found.remote_max_window_bits,
-            )
-            self._client_extensions.append(mirrored)
+        except NegotiationError:
+            break  # the client is to find that out
+        mirrored = type(found)(
+            remote_no_context_takeover=found.local_no_context_takeover,
+            local_no_context_takeover=found.remote_no_context_takeover,
+            remote_max_window_bits=found.local_max_window_bits,
+            local_max_window_bits=found.remote_max_window_bits,
+        )
+        return [mirrored], [found]
+    return [], []
 
 
 def _pairs(headers: Headers) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+import zlib
 from typing import Any
 
 from conformance.capture.collection.reactions.parts import (
@@ -37,6 +38,10 @@ _OPENS = (
 _FRAMES = (
     "RFC 6455, 5.1 to 5.5, 7.4, 8.1: a client MUST fail the connection of a frame that is masked, "
     "reserved, out of order, of a length that is not the shortest, or of text that is not UTF-8."
+)
+_DEFLATES = (
+    "RFC 7692, 5.1, 6 and 7.1 to 7.2: messages are compressed as both agreed; a client MUST fail "
+    "the connection of an answer that it cannot accept, and of a bit where none may be."
 )
 _GOOD = "RFC 6455, 5.4 and 5.5: control frames MAY come between fragments; a ping is answered."
 _ENDS = "RFC 6455, 5.5.1 and 7.1: a close frame is answered by one, and nothing follows it."
@@ -117,7 +122,52 @@ _CLOSES = {
     "and-says-more": _whole(_CLOSE, b"\x03\xe8") + _whole(_TEXT, _DONE),
 }
 
+_AGREED = {
+    "as-it-is": "",
+    "with-small-windows": "; server_max_window_bits=9; client_max_window_bits=9",
+    "with-no-memory": "; server_no_context_takeover; client_no_context_takeover",
+    "with-a-quoted-window": '; client_max_window_bits="10"',
+    "with-a-window-too-small": "; client_max_window_bits=7",
+    "with-a-window-too-large": "; server_max_window_bits=16",
+    "with-a-window-of-no-size": "; server_max_window_bits",
+    "with-a-flag-of-a-value": "; server_no_context_takeover=1",
+    "with-a-parameter-twice": "; client_max_window_bits=9; client_max_window_bits=9",
+    "with-a-parameter-of-its-own": "; level=9",
+    "and-something-else": ", x-own",
+}
+
+
+def _deflated(message: bytes) -> bytes:
+    compressor = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return (compressor.compress(message) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
+
+
+_SMALL = _deflated(_DONE)
+_BADLY = {
+    "in-a-continuation": _frame(_TEXT, _DONE[:9]) + _frame(_FINAL | 0x40, _SMALL),
+    "in-a-ping": _frame(_FINAL | 0x40 | _PING),
+    "beside-another-bit": _frame(_FINAL | 0x60 | _TEXT, _SMALL),
+    "as-what-is-not": _frame(_FINAL | 0x40 | _TEXT, b"\xff" * 9),
+    "what-is-too-much": _frame(_FINAL | 0x40 | _TEXT, _deflated(_LONG.encode())),
+}
+_SAYS_MUCH: Step = {**HELLO, "arguments": {"text": "hello, and so on; " * 99}}
+
+
+def _compressed(name: str, answer: str, replies: Any, *steps: Step, **members: Any) -> Reaction:
+    opening = Reply(headers={"Sec-WebSocket-Extensions": f"permessage-deflate{answer}"})
+    plan = Plan({"GET": (opening,), **replies})
+    return _spoken(f"compresses-{name}", _DEFLATES, plan, *steps, **members)
+
+
 SESSIONS: tuple[Reaction, ...] = (
+    *(
+        _compressed(name, answer, {}, HELLO, _SAYS_MUCH, _SAYS_MUCH, PING)
+        for name, answer in _AGREED.items()
+    ),
+    *(
+        _compressed(name, "", {"tools/call": (Reply(events=(frame,)),)}, HELLO, client=_LIMITED)
+        for name, frame in _BADLY.items()
+    ),
     *(
         _spoken(f"opens-{name}", _OPENS, Plan({"GET": (reply,)}), HELLO, PING)
         for name, reply in _OPENINGS.items()
