@@ -55,10 +55,10 @@ A script's ``client`` says what the client declares and how its user answers:
   taken in any case.
 - ``sampling``, ``elicitation``: the answers, in order, the last for all that come after. An answer
   is the result, which may come ``after`` some seconds, or ``{"error": {"code", "message"}}``, or
-  ``{"raises": words}``: the user's function fails, or ``{"stops": true}``: it cancels itself,
-  or ``{"never": true}``: it never comes, or ``{"late": result}``: it comes when the
-  server has withdrawn its request, or, should the client not have been told, when the next step
-  begins.
+  ``{"raises": words}``: the user's function fails, or ``{"refuses": {"code", …}}``: it fails with
+  an error of its own, or ``{"stops": true}``: it cancels itself, or ``{"never": true}``: it never
+  comes, or ``{"late": result}``: it comes when the server has withdrawn its request, or, should
+  the client not have been told, when the next step begins.
 - ``roots``: the roots, to begin with.
 - ``headers``: headers that the caller adds to each request of HTTP.
 - ``connect_timeout``: how long connecting may take, in seconds.
@@ -107,7 +107,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     name: (frozenset(required.split()), frozenset(optional.split()))
     for name, required, optional in (
         ("ping", "", ""),
-        ("list_tools", "", ""),
+        ("list_tools", "", "timeout total"),
         ("list_resources", "", ""),
         ("list_resource_templates", "", ""),
         ("list_prompts", "", ""),

@@ -35,7 +35,7 @@ def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(main)
     loop = _IdleClockLoop()
     asyncio.set_event_loop(loop)
-    clock = {"steady_seconds": loop.time}
+    clock: dict[str, Any] = {"steady_seconds": loop.time}
     try:
         with patch.multiple(answerers, **clock), patch.multiple(listed_tools, **clock):
             return loop.run_until_complete(main)

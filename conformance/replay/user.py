@@ -195,6 +195,8 @@ class User:
             await asyncio.sleep(found.get("after", 0))
             if "raises" in found:
                 raise ValueError(found["raises"])
+            if "refuses" in found:
+                raise mcpclient.PeerError(**found["refuses"])
             if "stops" in found:
                 raise asyncio.CancelledError
             return _in_words_of_the_library(found)
@@ -224,7 +226,9 @@ class User:
         return {}
 
     async def list_tools(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
-        return [tool.raw for tool in await self._client.list_tools()]
+        limits = {"timeout": "timeout", "total": "max_timeout"}
+        options = {limits[name]: step[name] for name in limits if name in step}
+        return [tool.raw for tool in await self._client.list_tools(**options)]
 
     async def list_resources(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
         return [resource.raw for resource in await self._client.list_resources()]

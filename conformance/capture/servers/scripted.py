@@ -238,6 +238,8 @@ class HttpServer:
         return f'Bearer resource_metadata="{at}"'
 
     async def _say(self, exchange: Exchange, message: Mapping[str, Any], reply: Reply) -> None:
+        if reply.after is not None:
+            await self._talk.until(reply.after)
         headers = dict(reply.headers)
         is_hello = exchange.method == "POST" and message.get("method") == "initialize"
         if is_hello and self._talk.plan.has_session:

@@ -116,7 +116,11 @@ class WebSocketServer:
             else:
                 said = self._talk.said(part, message, reply)
                 text = said if isinstance(said, str) else json.dumps(said, separators=(",", ":"))
-                writer.write(Frame(Opcode.TEXT, text.encode()).serialize(mask=False, extensions=self._extensions))
+                writer.write(
+                    Frame(Opcode.TEXT, text.encode()).serialize(
+                        mask=False, extensions=self._extensions
+                    )
+                )
         if reply.cut:
             writer.close()
 

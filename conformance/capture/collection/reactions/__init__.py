@@ -13,6 +13,7 @@ from dataclasses import replace
 from conformance.capture.collection.reactions import (
     caching,
     connections,
+    details,
     devices,
     logins,
     openings,
@@ -48,6 +49,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *websockets.SESSIONS,
     *devices.SESSIONS,
     *refusals.SESSIONS,
+    *details.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

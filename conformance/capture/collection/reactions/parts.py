@@ -41,7 +41,7 @@ class Reply:
 
     ``events``: messages, strings that are written as they are, `ANSWER`, `Told` and `Await`: an
     event stream, or lines of stdio. ``cut``: the connection ends in the middle of that. With the
-    ``status`` 0, ``body`` is all that is written.
+    ``status`` 0, ``body`` is all that is written. ``after``: it begins when that has come.
     """
 
     status: int = 200
@@ -51,6 +51,7 @@ class Reply:
     body: bytes | None = None
     events: tuple[Any, ...] | None = None
     cut: bool = False
+    after: Await | None = None
 
 
 @dataclass(frozen=True)
