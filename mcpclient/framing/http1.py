@@ -256,7 +256,10 @@ class ResponseParser:
     # The body
 
     def _read_sized(self, data: bytes, position: int, events: list[Event]) -> int:
-        position = self._read_chunk(data, position, events)
+        chunk = data[position : position + self._remaining]
+        events.append(BodyChunk(chunk))
+        self._remaining -= len(chunk)
+        position += len(chunk)
         return position if self._remaining else self._finish(data, position, _NO_TRAILERS, events)
 
     def _read_until_close(self, data: bytes, position: int, events: list[Event]) -> int:
@@ -264,6 +267,8 @@ class ResponseParser:
         return len(data)
 
     def _read_chunk_line(self, data: bytes, position: int, events: list[Event]) -> int:
+        if data.startswith(b"0\r\n\r\n", position) and not self._buffer:
+            return self._finish(data, position + 5, _NO_TRAILERS, events)
         line, position = self._take_line(data, position, MAX_CHUNK_LINE)
         if line:
             found = _CHUNK_LINE.fullmatch(line)
@@ -279,9 +284,14 @@ class ResponseParser:
         chunk = data[position : position + self._remaining]
         events.append(BodyChunk(chunk))
         self._remaining -= len(chunk)
-        if not self._remaining:
-            self._read = ResponseParser._read_chunk_end
-        return position + len(chunk)
+        position += len(chunk)
+        if self._remaining:
+            return position
+        if data.startswith(b"\r\n", position):
+            self._read = ResponseParser._read_chunk_line
+            return position + 2
+        self._read = ResponseParser._read_chunk_end
+        return position
 
     def _read_chunk_end(self, data: bytes, position: int, events: list[Event]) -> int:
         line, position = self._take_line(data, position, len(b"\r\n"))
