@@ -96,8 +96,7 @@ class Rounds:
                     return self._hold(subject, call)
                 # Not in a task of its own: a question that comes before its first step is missed.
                 await self._change.wait()
-            result: Params = call.result()
-            return result
+            return call.result()
         except asyncio.CancelledError as error:
             call.cancel(*error.args[:1])
             await cancel_all([call])

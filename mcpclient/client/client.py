@@ -48,8 +48,7 @@ class _Documented:
         from .connection.client_options import with_options
 
         try:
-            text: str = with_options(self._text)
-            return text
+            return with_options(self._text)
         except (UsageError, OSError):  # a copy without the part `types`, or without its sources
             return self._text
 

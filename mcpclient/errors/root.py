@@ -66,8 +66,7 @@ class McpError(Exception):
         """
         from ..hints import hint_for
 
-        hint: str = hint_for(self)
-        return hint
+        return hint_for(self)
 
     @property
     def cure(self) -> str:

@@ -60,8 +60,7 @@ class JudgedEntry(NamedTuple):
 def _recalled_answer(key: str) -> str | None:
     from ..net.login.storage import kept_answer
 
-    answer: str | None = kept_answer(key)
-    return answer
+    return kept_answer(key)
 
 
 @dataclass(eq=False)

@@ -109,8 +109,7 @@ def _not_connected(error: Any) -> str:
         return _http(first)
     if error.kind == "proxy_negotiate":
         return _negotiated("The proxy", "NTLM" if "by NTLM" in error.reason else "Negotiate")
-    hint: str = CONNECTING[error.kind]
-    return hint
+    return CONNECTING[error.kind]
 
 
 REMOTE: Mapping[str, Hint] = {

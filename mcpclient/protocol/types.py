@@ -124,8 +124,7 @@ class ResourceTemplate(_Readable):
         """
         from ..formats.uri_template import expand
 
-        uri: str = expand(self.uri_template, variables)
-        return uri
+        return expand(self.uri_template, variables)
 
 
 class ResourceContents(WireObject):

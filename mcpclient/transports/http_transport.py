@@ -249,8 +249,7 @@ class PostedMessage:
 
     @property
     def _url(self) -> Url:
-        url: Url = self._transport.url if self._exchange is None else self._exchange.url
-        return url
+        return self._transport.url if self._exchange is None else self._exchange.url
 
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""

@@ -105,12 +105,10 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
     if isinstance(auth, Negotiate):
         from ...net.kerberos import NegotiateAuthorizer
 
-        authorizer: Credentials = NegotiateAuthorizer(auth, http_url(url))
-        return authorizer
+        return NegotiateAuthorizer(auth, http_url(url))
     from ...net.login import authentication
 
-    credentials: Credentials = authentication.credentials_for(auth, http_url(url), options.network)
-    return credentials
+    return authentication.credentials_for(auth, http_url(url), options.network)
 
 
 _SCHEME = re.compile(r"(?i)\s*bearer\s")

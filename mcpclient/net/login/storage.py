@@ -83,8 +83,7 @@ class MemoryStore:
 
     async def load(self, key: str) -> StoredItem | None:
         text = self._records.get(key)
-        record: StoredItem | None = None if text is None else json.loads(text)
-        return record
+        return None if text is None else json.loads(text)
 
     async def save(self, key: str, record: StoredItem | None) -> None:
         if record is None:
