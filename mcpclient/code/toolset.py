@@ -108,8 +108,8 @@ class _Run:
         self._loop = asyncio.get_running_loop()
         self.over: asyncio.Future[tuple[str, bool]] = self._loop.create_future()
         self._left, self._since, self._pace = seconds, self._loop.time(), 1.0
-        self._said = f"The run took more than {seconds:g} seconds and was ended."
-        self._timer = self._loop.call_later(seconds, self._stop, self._said)
+        self._too_long = f"The run took more than {seconds:g} seconds and was ended."
+        self._timer = self._loop.call_later(seconds, self._stop, self._too_long)
         self._first: object = None  # of the calls that are under way without a pause
 
     def _let_time_count(self, pace: float) -> None:
@@ -119,7 +119,7 @@ class _Run:
         self._since, self._pace = now, pace
         if pace and not self.over.done():
             wait = max(self._left, 0) / pace
-            self._timer = self._loop.call_later(wait, self._stop, self._said)
+            self._timer = self._loop.call_later(wait, self._stop, self._too_long)
 
     def print(self, text: str) -> None:
         self._size += len(text)
@@ -296,7 +296,7 @@ def require_confinement(mode: CodeMode) -> None:
 # The code gets results whole: only its own output is for the model.
 _WHOLE = Limits(max_chars=16 << 20)
 # Runs at the same time: a model may ask for a hundred in one response.
-_AT_ONCE = 4
+_RUNS_AT_ONCE = 4
 # Above this number of paths, the paths of removed tools are forgotten.
 _MAX_PATHS = 20_000
 
@@ -359,7 +359,7 @@ class CodeTools:
         if not isinstance(code, str):
             return refusal("Give the code, as a string.")
         self._started += 1
-        slot = 0 if self._mode.keep else self._started % _AT_ONCE
+        slot = 0 if self._mode.keep else self._started % _RUNS_AT_ONCE
         async with self._turns.lock(f"run {slot}"):
             if not self._mode.keep:
                 return await self._run_in(CodeProcess(self._mode), code, options)

@@ -241,7 +241,7 @@ class Gate:
         vouched: str | None,
     ) -> ServerConfig:
         server = server.with_mapping_read()
-        if server.state in ("needs_approval", "denied"):
+        if server.state in ("needs_approval", "denied"):  # where it was loaded; see `admit`
             return server
         is_on = switched_on or (resolve is None and _was_asked_for(server))
         if not is_on and (server.state == "disabled" or not server.enabled):
@@ -260,6 +260,7 @@ class Gate:
         if is_confined and runs_here(ready.target):
             required = strict_sandbox(ready.options.get("sandbox"))
             ready = replace(ready, options={**ready.options, "sandbox": required})
+        # Its values may make it another program, or another host, than its entry names.
         reasons = []
         judged, headers = [ready], ready.options.get("headers")
         if isinstance(headers, HeadersFrom):  # the program that makes them is one of its own
@@ -270,7 +271,7 @@ class Gate:
                 if not verdict.allowed:
                     return refused(server, "denied", verdict.reason)
                 reasons.append(verdict.reason)
-        if ready.bundle is not None:
+        if ready.bundle is not None:  # nothing of a server that is denied is written to disk
             from ..entries.entry import EntryError
 
             try:

@@ -22,7 +22,7 @@ _logger = logger_for("mcpclient.gateway")
 # Seconds that a list waits for a slow server; then the server's part is as it was the last time.
 _LISTED_WITHIN = 5.0
 
-LISTS = {
+LIST_METHODS = {
     "prompts/list": ("prompts", "name"),
     "resources/list": ("resources", "uri"),
     "resources/templates/list": ("resourceTemplates", "uriTemplate"),
@@ -44,8 +44,8 @@ class Directory:
     def __init__(self, gateway: Gateway, names: ToolNames) -> None:
         self._gateway = gateway
         self._names = ToolNames(names.naming, names.limit)
-        self._listed: dict[str, dict[str, Items]] = {method: {} for method in LISTS}
-        self._keys: dict[str, dict[str, set[str]]] = {method: {} for method in LISTS}
+        self._listed: dict[str, dict[str, Items]] = {method: {} for method in LIST_METHODS}
+        self._keys: dict[str, dict[str, set[str]]] = {method: {} for method in LIST_METHODS}
         self._told: set[str] = set()  # the collisions that were reported
 
     async def items(self, method: str) -> list[dict[str, Any]]:
@@ -63,11 +63,11 @@ class Directory:
         works = {self._gateway.tasks.start(self._ask(method, each)) for each in asked}
         if works:
             _, late = await asyncio.wait(works, timeout=_LISTED_WITHIN)
-            for work in late:
+            for work in late:  # they go on; the host asks again once there is more
                 work.add_done_callback(lambda _: self._gateway.changes.changed(capability))
 
     async def _ask(self, method: str, upstream: ManagedUpstream) -> None:
-        kind, key = LISTS[method]
+        kind, key = LIST_METHODS[method]
         try:
             items = self._listed[method][upstream.name] = await upstream.listed(method, kind)
             self._keys[method][upstream.name] = {str(item.get(key)) for item in items}
@@ -75,7 +75,7 @@ class Directory:
             _logger.warning("%s: %s failed: %s", upstream.name, method, error)
 
     def _named(self, method: str, server: str, item: Mapping[str, Any]) -> dict[str, Any]:
-        key = LISTS[method][1]
+        key = LIST_METHODS[method][1]
         own = str(item.get(key))
         if key != "name":
             return {**item, key: self.host_uri(server, own, method)}
@@ -106,7 +106,7 @@ class Directory:
 
     @property
     def _only(self) -> ManagedUpstream | None:
-        """The server, if there is only one: whatever is not the gateway's own is of that one."""
+        """The only server, if there is one: all but the gateway's own items belong to it."""
         upstreams = [*self._gateway.upstreams.values()]
         return upstreams[0] if len(upstreams) == 1 else None
 

@@ -23,7 +23,6 @@ from ..client.connection.reconnection import UNDER_WAY
 from ..client.events.around import not_called, refusal
 from ..errors import McpError, PeerError, ServerUnavailable, UsageError
 from ..framing.logs import logger_for
-from ..framing.visible_texts import with_visible_texts
 from ..hints import hint_for
 from ..hints.shell import SHELL
 from ..jsonrpc.codec import VerbatimObject
@@ -36,8 +35,8 @@ from ..net.futures import NextChange
 from ..suggestions import there_is_no
 from ..version import __version__
 from .changes import SERVERS, Changes
-from .directory import LISTS, Directory
-from .meta_tools import MetaTools
+from .directory import LIST_METHODS, Directory
+from .meta_tools import MetaTools, shown_tool
 from .upstream import ManagedUpstream
 
 _logger = logger_for("mcpclient.gateway")
@@ -125,6 +124,7 @@ class Gateway(HostService):
             self.manager._serve(lambda name: self._upstream(name).wiring(), info)
             self._deadline = asyncio.get_running_loop().time() + self._wait
             self._opening = self.tasks.start(self._open_manager())
+        # The host may cancel this request, and others wait for the same opening.
         await asyncio.shield(self._opening)
 
     async def initialized(self) -> Params:
@@ -132,7 +132,7 @@ class Gateway(HostService):
         return introduction(self).initialized(self.version)
 
     async def _open_manager(self) -> None:
-        self.tasks.start(self._watch())
+        self.tasks.start(self._watch())  # first, so that no change of a status is missed
         await self.manager.open()
         self._use_servers()
         self.tasks.start(self._keep_up())
@@ -140,7 +140,7 @@ class Gateway(HostService):
     async def _keep_up(self) -> None:
         """Apply the configuration files again when they have changed."""
         before = self._written()
-        while before:
+        while self.manager._fleet.config.sources:  # a file may be gone until an editor is done
             await asyncio.sleep(_LOOK_EVERY)
             after = self._written()
             if after != before:
@@ -264,11 +264,7 @@ class Gateway(HostService):
         if self._meta_tools is not None:
             return {"tools": self._meta_tools.definitions()}
         await self.settle()
-        return {
-            "tools": [
-                {**with_visible_texts(tool.raw), "name": tool.name} for tool in self.offered()
-            ]
-        }
+        return {"tools": [shown_tool(tool) for tool in self.offered()]}
 
     async def _call_tool(self, method: str, params: Params, meta: Params | None) -> Params:
         if self._meta_tools is not None:
@@ -306,7 +302,7 @@ class Gateway(HostService):
         items = await self.directory.items(method)
         if method == "resources/list":
             items.insert(0, _STATUS)
-        return {LISTS[method][0]: items}
+        return {LIST_METHODS[method][0]: items}
 
     async def _get_prompt(self, method: str, params: Params, meta: Params | None) -> Params:
         upstream, name = await self.directory.prompt(params.get("name"))
@@ -389,7 +385,7 @@ _HANDLERS: dict[str, Callable[[Gateway, str, Params, Params | None], Awaitable[P
     "ping": _pong,
     "tools/list": Gateway._list_tools,
     "tools/call": Gateway._call_tool,
-    **dict.fromkeys(LISTS, Gateway._list),
+    **dict.fromkeys(LIST_METHODS, Gateway._list),
     "prompts/get": Gateway._get_prompt,
     "resources/read": Gateway._read,
     "resources/subscribe": Gateway._subscribe,

@@ -37,6 +37,11 @@ _SHOWN = 200  # characters of a description
 _STRING = {"type": "string"}
 
 
+def shown_tool(tool: ManagedTool) -> Params:
+    """Return the definition of a tool as the host gets it."""
+    return {**with_visible_texts(tool.raw), "name": tool.name}
+
+
 class _Offered:
     """The servers of a gateway as the code of a model sees them: what it may call."""
 
@@ -182,9 +187,7 @@ class MetaTools:
             tool = self._named("", str(name))
             if isinstance(tool, str):
                 return refusal(tool).raw
-            found.append(
-                json.dumps({**with_visible_texts(tool.raw), "name": tool.name}, ensure_ascii=False)
-            )
+            found.append(json.dumps(shown_tool(tool), ensure_ascii=False))
         return text_result("\n".join(found)).raw
 
     def _named(self, server: str, name: str) -> ManagedTool | str:

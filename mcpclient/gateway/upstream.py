@@ -19,7 +19,7 @@ from ..errors import ConnectionLost, McpError, PeerError
 from ..jsonrpc.messages import ErrorCode
 from ..manager.server import Server
 from ..protocol.listen import ListenFilter
-from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE
+from ..protocol.negotiation import LATEST_STATELESS, REPEATABLE, declares
 from ..protocol.wire_object import value_at
 
 if TYPE_CHECKING:
@@ -59,6 +59,7 @@ class ManagedUpstream(Upstream):
     def _declare_anew(self) -> None:
         """Open another session, in which a server knows less than the host is able to do."""
         is_news = any(name not in self._declared for name in self._gateway.declared[0])
+        # Other requests, and questions that wait for the host, would be lost with the session.
         is_free = len(self._tokens) == 1 and self.rounds.is_idle
         if is_news and is_free and not self.is_stateless:
             self._declared, opening = self._gateway.declared
@@ -67,8 +68,7 @@ class ManagedUpstream(Upstream):
 
     def offers(self, *path: str) -> bool:
         """Whether the server is connected, and declares a capability."""
-        found = value_at(self.connection.capabilities, path) if self.is_open else None
-        return found is not None and found is not False
+        return self.is_open and declares(self.connection.capabilities, *path)
 
     # Requests
 
@@ -140,7 +140,7 @@ class ManagedUpstream(Upstream):
     async def _begin(self) -> None:
         self.hold_server()
         await self.server.settled()
-        if not self.is_open:
+        if not self.is_open:  # it was lost meanwhile, and begins again when it is back
             return
         self._gateway.changes.changed(
             *(kind for kind in ("prompts", "resources") if self.offers(kind))

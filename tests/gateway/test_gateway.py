@@ -573,8 +573,10 @@ async def test_edited_files_are_read_again(tmp_path: Any, monkeypatch: Any, capl
     async with gateway(path, wait=20, approvals=None) as host:
         await host.initialize()
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
-        path.write_text('{"mcpServers": {')
-        await until(lambda: "the configuration stays as it was" in caplog.text, "the warning")
+        for spoil in (lambda: path.write_text('{"mcpServers": {'), path.unlink):
+            caplog.clear()
+            spoil()
+            await until(lambda: "the configuration stays as it was" in caplog.text, "a warning")
         assert {name.partition("__")[0] for name in await names(host)} == {"one"}
         write("one", "two")
         while {name.partition("__")[0] for name in await names(host)} != {"one", "two"}:
