@@ -117,8 +117,9 @@ def _check_command(command: Sequence[str]) -> None:
     for item in command:
         if not isinstance(item, str):
             raise UsageError(f"a command consists of strings, not {type(item).__name__}")
-        if unfit_for_system(item):
-            raise UsageError(f"a command cannot hold {unfit_for_system(item)}")
+    reason = unfit_for_system("".join(command))
+    if reason:
+        raise UsageError(f"a command cannot hold {reason}")
     if not command[0]:
         raise UsageError("the first item of a command names the program; it is empty")
 
@@ -228,8 +229,9 @@ def child_environment(
         if not isinstance(value, str):
             kind = type(value).__name__
             raise UsageError(f"environment variable {name} must be a string, not {kind}")
-        if unfit_for_system(value):
-            raise UsageError(f"environment variable {name} holds {unfit_for_system(value)}")
+        reason = unfit_for_system(value)
+        if reason:
+            raise UsageError(f"environment variable {name} holds {reason}")
         if windows:
             for other in [held for held in environment if held.upper() == name.upper()]:
                 del environment[other]
