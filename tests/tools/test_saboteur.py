@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
+from random import Random
 
 import pytest
 
 from tests.support.tables import check_each
+from tests.tools.mutants.edits import mutants_of, text_with
 from tests.tools.saboteur.faults import OTHERS, VISIBLE, Fault
 from tests.tools.saboteur.workshop import Workshop, edited, fresh_faults
 
@@ -46,3 +49,28 @@ def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
             assert "sdk1-cancel" in str(workshop.replay("stdio/sdk1-cancel"))
         with workshop.holding(harmless):
             assert workshop.replay("stdio/sdk1-cancel") is None
+
+
+_SHOWN = """
+def example(self, data, limit):
+    shown = data[:40]
+    if not data:
+        raise ValueError(f"no such thing: {shown!r}")
+    if self._recorder.is_on:
+        self.trace(7)
+    if len(data) > _MAX_SIZE or len(data) > _MAX_LINES // 2:
+        return LookupError("idle")
+    count = len(data) - 1
+    if self.sent("x") and count == 5:
+        _logger.debug("sent %d", count)
+"""
+
+
+def test_what_the_program_alone_can_see_is_left_out_of_fresh_faults(tmp_path: Path) -> None:
+    """F-CONF-2: words, records, and by what else a limit is reached; nothing that acts."""
+    path = tmp_path / "example.py"
+    path.write_text(_SHOWN, "utf-8")
+    found = mutants_of(path, path.name, Random(1), decides=True)
+    left = {mutant.line: text_with(path, mutant) for mutant in found}
+    assert sorted(left) == [4, 7, 8, 10, 11]
+    assert "len(data) <= _MAX" in left[8]
