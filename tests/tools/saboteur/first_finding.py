@@ -15,7 +15,7 @@ from conformance.replay.eras import memories_apart
 from conformance.replay.idle_clock import run_unhurried
 from mcpclient.recording.transcript import Transcript
 
-_AT_ONCE = 8
+_AT_ONCE = 24
 
 
 async def first_finding(names: Sequence[str]) -> str | None:
