@@ -354,7 +354,7 @@ def test_long_bodies_and_results_are_cut() -> None:
 SECRET_URL = "https://user:s3cret@as.example/path?code=s3cret#s3cret"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "error",
     [
         AuthorizationRequired(SECRET_URL),

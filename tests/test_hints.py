@@ -8,8 +8,6 @@ import re
 from collections.abc import Mapping
 from time import process_time
 
-import pytest
-
 from mcpclient import errors, hints
 from mcpclient.errors import (
     CallTimeout,
@@ -199,7 +197,7 @@ def test_noise_on_stdout_is_what_to_mend() -> None:
     )
 
 
-@pytest.mark.parametrize("word", ["A_", "A_B ", "need ", "[mcpclient sandbox] ", "env: "])
+@each_row("word", ["A_", "A_B ", "need ", "[mcpclient sandbox] ", "env: "])
 def test_no_stderr_of_a_server_takes_a_hint_long(word: str) -> None:
     """F-SHOW-15: a server may write anything; a quadratic pattern takes minutes for this."""
     began = process_time()

@@ -50,7 +50,7 @@ def test_the_first_decision_counts() -> None:
     assert [decided(rule, count) for count in (0, 3, 1)] == [False, True, True]
 
 
-@pytest.mark.parametrize(("search", "context"), [("3", 100), ("lots", 100), ("-3%", 1), ("3%", 0)])
+@each_row(("search", "context"), [("3", 100), ("lots", 100), ("-3%", 1), ("3%", 0)])
 def test_what_is_not_a_share(search: str, context: int) -> None:
     """F-TOOL-9"""
     with pytest.raises(UsageError, match='search takes a share of the context such as "3%"'):

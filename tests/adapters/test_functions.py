@@ -181,7 +181,7 @@ def run(function: Callable[..., Any], **arguments: Any) -> CallToolResult:
     return asyncio.run(function_tool(function).run(arguments))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "said"),
     [
         ({}, "city is missing. Call again."),

@@ -44,7 +44,7 @@ def test_limits_that_make_no_sense(given_limits: dict[str, Any]) -> None:
         Limits(**given_limits)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "expected"),
     [
         ({"content": [], "structuredContent": {"a": [1, "x"], "b": 2}}, "1\nx"),

@@ -109,7 +109,7 @@ def test_which_form_is_a_choice() -> None:
         said("none")
 
 
-@pytest.mark.parametrize("mime_type", ["application/json", "application/ld+json", "text/x-c"])
+@each_row("mime_type", ["application/json", "application/ld+json", "text/x-c"])
 def test_a_text_file_in_a_blob_is_text(mime_type: str) -> None:
     """F-TOOL-3."""
     resource = {"uri": "a:b", "blob": encoded(b"{}\xff"), "mimeType": mime_type}

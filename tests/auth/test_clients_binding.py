@@ -90,7 +90,7 @@ def test_it_has_to_be_said_who_gets_a_secret(make: object) -> None:
     make(trust_first_issuer=True)
 
 
-@pytest.mark.parametrize("options", SECRETS.values(), ids=SECRETS.keys())
+@each_row("options", SECRETS.values())
 def test_a_second_server_does_not_get_the_secret_for_another_issuer(options: OAuthOptions) -> None:
     """F-AUTH-2: bound by credential, whichever server names the issuer; and it can be undone."""
     two = Two()

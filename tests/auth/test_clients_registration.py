@@ -43,7 +43,7 @@ def test_the_registration_request() -> None:
     assert "scope" not in fake.registrations[-1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("redirect", "application_type"),
     [
         ("http://127.0.0.1:1/cb", "native"),
@@ -144,7 +144,7 @@ def test_without_any_way_the_user_is_told() -> None:
     assert caught.value.issuer == fake.issuer
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("response", "reason"),
     [
         (

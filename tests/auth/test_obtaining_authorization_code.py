@@ -34,7 +34,7 @@ def test_the_published_challenge() -> None:
     assert code_challenge(verifier) == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metadata", "match"),
     [
         ({"code_challenge_methods_supported": None}, "does not offer PKCE"),
@@ -52,7 +52,7 @@ def test_a_server_without_pkce_is_refused(metadata: dict[str, object], match: st
     assert not world.fetched
 
 
-@pytest.mark.parametrize("state", [None, "", "wrong", "é\udc80"])
+@each_row("state", [None, "", "wrong", "é\udc80"])
 def test_a_wrong_state_is_refused(state: str | None) -> None:
     """F-AUTH-3: the code goes nowhere, and the right answer may still come."""
     world, fake = scene()
@@ -130,7 +130,7 @@ def test_a_pending_record_survives_json_and_shows_nothing() -> None:
     assert query_of(left.url)["code_challenge"] not in repr(left)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "http://127.0.0.1:1/cb?code=c&state=s&iss=https%3A%2F%2Fi",

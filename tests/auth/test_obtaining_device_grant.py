@@ -97,7 +97,7 @@ def test_a_server_in_trouble_is_asked_again() -> None:
     assert world.waited == [5, 10, 15]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "first_wait", "lifetime"),
     [
         ({"interval": None, "expires_in": None}, 5, 3600),

@@ -54,7 +54,7 @@ def test_an_answer_without_a_token_is_an_error(response: Response) -> None:
     assert caught.value.error == "invalid_response"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "response",
     [
         json_response({"error": "invalid_grant", "error_description": "used up"}, 400),

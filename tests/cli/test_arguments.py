@@ -152,7 +152,7 @@ def test_what_does_not_fit_is_refused_with_the_signature(words: list[str], reaso
     assert "--unchecked" in refused.value.hint
 
 
-@pytest.mark.parametrize("schema", [True, {"type": 5}, {"properties": {"a": {"pattern": "("}}}])
+@each_row("schema", [True, {"type": 5}, {"properties": {"a": {"pattern": "("}}}])
 def test_a_schema_that_cannot_be_used_checks_nothing(schema: Any) -> None:
     odd = Tool({"name": "t", "inputSchema": schema})
     assert checked_arguments(odd, parse_arguments(["a=1"])) == {"a": 1}
@@ -217,7 +217,7 @@ def test_a_required_argument_with_a_default_is_left_to_the_server() -> None:
     assert example_words(SHOT) == ["shot"]
 
 
-@pytest.mark.parametrize("name", ["--model", "@file", "{a", "b:", "c=d"])
+@each_row("name", ["--model", "@file", "{a", "b:", "c=d"])
 def test_an_example_is_of_arguments_only(name: str) -> None:
     """F-SAFE-6: a name from a server is not an option, nor a file, of the line that is copied."""
     tool = Tool({"name": "x", "inputSchema": {"required": [name]}})

@@ -48,7 +48,7 @@ def test_the_options_reach_the_client() -> None:
     assert (options.protocol_version, options.transport) == ("2025-06-18", "stdio")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("words", "handles_tasks"),
     [
         (["call", "x"], False),

@@ -51,7 +51,7 @@ def test_one_line_folds_white_space_and_takes_none() -> None:
     assert one_line(None) == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "columns", "shown"),
     [
         ("short", 5, "short"),
@@ -146,7 +146,7 @@ def image(data: bytes) -> dict[str, str]:
     return {"type": "image", "mimeType": "image/png", "data": base64.b64encode(data).decode()}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environ", "way"),
     [
         ({"TERM_PROGRAM": "iTerm.app"}, "iterm"),
@@ -215,7 +215,7 @@ def test_the_tiers_of_a_terminal(value: dict[str, Any], shown: str) -> None:
     assert result_text(result(structuredContent=value), SCREEN) == shown
 
 
-@pytest.mark.parametrize("text", ["plain", "[1, 2]", "{broken", '{"a":' * 2000])
+@each_row("text", ["plain", "[1, 2]", "{broken", '{"a":' * 2000])
 def test_what_is_no_object_stays(text: str) -> None:
     """F-SHOW-4"""
     assert result_text(result({"type": "text", "text": text}), SCREEN) == text

@@ -189,7 +189,7 @@ def test_what_does_not_fit_is_named_by_its_place(value: object, wanted: Any, pro
     assert str(raised.value) == problem
 
 
-@pytest.mark.parametrize("wanted", [bytes, complex, Unfillable[int], TypeVar("X")])
+@each_row("wanted", [bytes, complex, Unfillable[int], TypeVar("X")])
 def test_types_that_json_cannot_fill(wanted: Any) -> None:
     """F-API-3: that is the caller's mistake, not the server's."""
     with pytest.raises(UsageError, match="is not a type that a result can be filled into"):

@@ -97,7 +97,7 @@ def test_everything_else_of_a_url() -> None:
     assert read({"url": "https://x", "auth": True})[0].oauth == {}
 
 
-@pytest.mark.parametrize("raw", [{"disabled": True}, {"enabled": False}, {"disabled": "true"}])
+@each_row("raw", [{"disabled": True}, {"enabled": False}, {"disabled": "true"}])
 def test_off(raw: dict[str, Any]) -> None:
     assert not read({"command": "x", **raw})[0].enabled
 
@@ -135,7 +135,7 @@ TOLD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("raw", "expected"), TOLD.values(), ids=TOLD)
+@each_row(("raw", "expected"), TOLD.values())
 def test_what_is_told(raw: dict[str, Any], expected: str) -> None:
     """F-MANY-7: unknown keys are one warning."""
     assert read(raw)[1] == [expected]

@@ -97,9 +97,7 @@ def test_a_file_of_variables() -> None:
     assert told == ["envFile: it cannot be read: No such file or directory"]
 
 
-@pytest.mark.parametrize(
-    "text", ["Bearer ${process.env.A}", "$(echo $A)", "{{TOKEN}}", "Bearer <YOUR_API_KEY>"]
-)
+@each_row("text", ["Bearer ${process.env.A}", "$(echo $A)", "{{TOKEN}}", "Bearer <YOUR_API_KEY>"])
 def test_a_placeholder_that_is_sent_is_told(text: str) -> None:
     """F-MANY-8: unlike such a thing in the value of a variable."""
     found, told = resolved({"url": "https://x", "headers": {"K": text}})

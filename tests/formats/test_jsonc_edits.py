@@ -56,7 +56,7 @@ def test_objects_on_the_way_are_made_in_the_style_of_the_text(text: str, expecte
     assert set_member(text, ["s", "n"], 1) == expected
 
 
-@pytest.mark.parametrize("path", [["x"], ["servers", "x"], ["x", "a"]])
+@each_row("path", [["x"], ["servers", "x"], ["x", "a"]])
 def test_what_is_not_there_is_not_removed(path: list[str]) -> None:
     with pytest.raises(KeyError):
         remove_member(TEXT, path)

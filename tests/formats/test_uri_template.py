@@ -153,7 +153,7 @@ def test_a_malformed_template_is_the_servers_fault(template: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "value", "fault"),
     [
         ("{a:1}", ["x"], "a: the template takes a prefix of it, so it must be text"),

@@ -35,7 +35,7 @@ def test_parsing(text: str, parsed: tuple[str, str, int, str]) -> None:
     assert url.credentials is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("userinfo", "pair"),
     [("user:pass", b"user:pass"), ("user", b"user:"), ("a%40b:c%3Ad", b"a@b:c:d"), (":x", b":x")],
 )

@@ -52,7 +52,7 @@ def test_a_head_is_read_at_its_place_and_only_when_complete(head: bytes, length:
         assert read_head(head[:size], 0) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("head", "reason"),
     [
         (b"\x81\x80", "masked"),

@@ -46,7 +46,7 @@ def nested(levels: int, inside: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize("levels", [4, 7, 100_000])
+@each_row("levels", [4, 7, 100_000])
 def test_what_is_too_deep_is_a_text(levels: int) -> None:
     value: Any = [1, {"deep": nested(levels, "end"), "b": [2]}]
     shown = with_limited_depth(value, 5)

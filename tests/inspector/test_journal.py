@@ -6,8 +6,6 @@ import asyncio
 import json
 from typing import Any
 
-import pytest
-
 from mcpclient.inspector.journal import Journal
 from mcpclient.recording.transcript import read_transcripts
 from tests.support.tables import each_row
@@ -80,7 +78,7 @@ def test_lines_of_stderr_are_a_block() -> None:
     assert journal.block(6) == ["later"]
 
 
-@pytest.mark.parametrize("number", [0, 1, 250, 1_000])
+@each_row("number", [0, 1, 250, 1_000])
 def test_a_record_that_is_not_kept_is_in_no_block(number: int) -> None:
     """F-SHOW-14: the text of another record is not shown in its place."""
     journal = Journal(most_records=100)

@@ -43,7 +43,7 @@ def test_a_policy_judges_what_was_loaded_without_it() -> None:
     assert evil.state == "denied"
 
 
-@pytest.mark.parametrize("given", [5, URL, None, {"": URL}, {3: URL}])
+@each_row("given", [5, URL, None, {"": URL}, {3: URL}])
 def test_what_is_none_of_them(given: Any) -> None:
     with pytest.raises(UsageError):
         configured_servers(given, Gate())

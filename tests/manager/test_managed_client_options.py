@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from mcpclient import Sandbox, ServerConfig, ServerLimits
 from mcpclient.client.connection.target_names import runs_here
 from mcpclient.manager.managed_client import options_for
@@ -59,7 +57,7 @@ def test_an_entry_cannot_loosen_what_is_shared() -> None:
 BEST = Sandbox(network=True, best_effort=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("own", "shared", "used"),
     [
         ("required", BEST, replace(BEST, best_effort=False)),

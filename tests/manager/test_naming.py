@@ -172,7 +172,7 @@ def test_who_was_first_keeps_its_name_in_the_next_run() -> None:
     assert other.names_of("second") == {"x_y": "second__x_y"}
 
 
-@pytest.mark.parametrize("name", ["x y", 7, "", "t" * 65, "a__z"])
+@each_row("name", ["x y", 7, "", "t" * 65, "a__z"])
 def test_a_memory_that_was_tampered_with_gives_no_name(name: Any) -> None:
     """F-SAFE-4: neither one that does not fit nor one that is another server's."""
     names = ToolNames("tool", 64, ["a", "b"])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.framing.headers import Headers
 from mcpclient.framing.uri import parse_url
 from mcpclient.net.cookies import CookieJar
@@ -25,7 +23,7 @@ class Browser:
         return self.jar.header_for(parse_url(url), own)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "https://b.test/mcp/endpoint",

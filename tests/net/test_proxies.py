@@ -104,7 +104,7 @@ def test_what_is_no_http_proxy_is_refused(proxy: str, reason: str) -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "expected"),
     [
         ("socks5://proxy.test", "socks5://proxy.test"),

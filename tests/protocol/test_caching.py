@@ -139,7 +139,7 @@ def test_a_result_is_fresh_until_its_time_is_over() -> None:
     assert len(cache) == 0
 
 
-@pytest.mark.parametrize("scope", ["private", None, "shared", 1])
+@each_row("scope", ["private", None, "shared", 1])
 def test_only_public_is_public(scope: object) -> None:
     """F-API-15: an unknown scope is private, and private is not kept for an unknown context."""
     cache = ResponseCache()

@@ -27,14 +27,14 @@ def test_warnings_about_a_url(url: str, words: list[str]) -> None:
     assert all(each in warning for each, warning in zip(words, warnings))
 
 
-@pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://e.example\\.evil.example/"])
+@each_row("url", [None, "javascript:alert(1)", "https://e.example\\.evil.example/"])
 def test_a_url_that_programs_read_differently(url: str | None) -> None:
     """F-API-10: none ever reaches a handler."""
     with pytest.raises(ProtocolViolation, match="without an http or https URL"):
         check_request(ElicitationRequest({"mode": "url", "url": url}), {"url": None})
 
 
-@pytest.mark.parametrize("value", [None, {}, [1], ("a",), b""])
+@each_row("value", [None, {}, [1], ("a",), b""])
 def test_content_that_no_form_can_hold(value: object) -> None:
     """F-API-10: the text names the field and not its value."""
     assert content_problem({"field": value}) == (

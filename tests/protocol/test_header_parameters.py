@@ -30,7 +30,7 @@ def sent(schema: Any, arguments: Any) -> dict[str, str]:
     return parameters.for_call({"name": "tool", "arguments": arguments})
 
 
-@pytest.mark.parametrize("value", [2**53, -(2**53), 1e300, 10**400])
+@each_row("value", [2**53, -(2**53), 1e300, 10**400])
 def test_an_integer_that_javascript_lacks_is_not_sent(value: float) -> None:
     """F-HTTP-9: the header and the body would say different things to who reads them."""
     with pytest.raises(UsageError, match="at most 9007199254740991"):
@@ -102,7 +102,7 @@ def test_a_schema_nested_without_end() -> None:
     assert header_parameters_of(schema) == []
 
 
-@pytest.mark.parametrize("value", ["us-west1", "", "a b  c", "=?base64?open", "closed?="])
+@each_row("value", ["us-west1", "", "a b  c", "=?base64?open", "closed?="])
 def test_a_value_that_a_header_can_carry(value: str) -> None:
     """F-HTTP-9: it is sent as it is."""
     assert encode_header_value(value) == value

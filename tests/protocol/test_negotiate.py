@@ -446,7 +446,7 @@ def test_servers_that_cannot_be_used(server: str) -> None:
     assert caught.value is last
 
 
-@pytest.mark.parametrize("second", [NO_METHOD, CallTimeout("server/discover", 5.0), EXITED])
+@each_row("second", [NO_METHOD, CallTimeout("server/discover", 5.0), EXITED])
 def test_a_refusal_is_kept_over_a_vague_second_one(second: McpError) -> None:
     """F-LIFE-3: when the second discovery fails too, the answer to initialize is what counts."""
     refusal = PeerError(-32600, "initialize what?")
@@ -473,7 +473,7 @@ def test_why_a_server_ended_is_kept_over_a_second_start_that_takes_too_long() ->
 SWITCHED: Conversation = [(PROBE, refused(405)), (INITIALIZE, refused(405)), ("switch", None)]
 
 
-@pytest.mark.parametrize("status", [400, 404, 405])
+@each_row("status", [400, 404, 405])
 def test_the_legacy_transport(status: int) -> None:
     """F-HTTP-11: where POST meets no endpoint, the same URL is tried as HTTP+SSE."""
     agreement = converse(
@@ -488,7 +488,7 @@ def test_the_legacy_transport(status: int) -> None:
     assert agreement.era.version == "2024-11-05"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "second", [refused(401), refused(429), AuthorizationRequired("https://as/"), ClientClosed()]
 )
 def test_what_a_caller_must_see_is_not_wrapped(second: McpError) -> None:
@@ -516,7 +516,7 @@ def test_a_refusal_is_kept_over_a_probe_that_ends_the_server() -> None:
     assert caught.value is refusal
 
 
-@pytest.mark.parametrize(
+@each_row(
     "failure",
     [
         refused(401),

@@ -71,7 +71,7 @@ def test_loading() -> None:
     assert repr(loaded) == f"LoadedSkill({URI!r})"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("front_matter", "reason"),
     [
         ({**FRONT_MATTER, "description": "Harmless"}, "differ in 'description'"),
@@ -87,7 +87,7 @@ def test_front_matter_that_differs(front_matter: dict[str, Any], reason: str) ->
             load_skill(skill(frontmatter=front_matter, resources=resources), TEXT)
 
 
-@pytest.mark.parametrize("text", [b"# no front matter", b"---\na: *b\n---\n", b"---\n\xff\n---\n"])
+@each_row("text", [b"# no front matter", b"---\na: *b\n---\n", b"---\n\xff\n---\n"])
 def test_front_matter_that_cannot_be_read(text: bytes) -> None:
     with refused("front matter", ""):
         load_skill(skill(resources="dynamic"), text)

@@ -52,7 +52,7 @@ def test_a_client_may_call_its_key_what_it_likes() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "shown"),
     [
         ("https://user:pass@host/mcp", "https://host/mcp"),
@@ -237,7 +237,7 @@ def test_text_that_hides_more(text: str, shown: str) -> None:
     assert Redactor().text(text) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         'it is k3y/ü "it"',
@@ -269,7 +269,7 @@ def test_a_key_given_as_a_user_without_a_password() -> None:
     assert "s3cret" not in redactor.text("no user long-s3cret here")
 
 
-@pytest.mark.parametrize("name", ["Mcp-Auth", "Sec-Mine", "Tracer", "Contents", "X-Accept"])
+@each_row("name", ["Mcp-Auth", "Sec-Mine", "Tracer", "Contents", "X-Accept"])
 def test_what_only_sounds_like_a_known_header_is_a_secret(name: str) -> None:
     """F-AUTH-12"""
     assert Redactor().headers([(name, "s3cret")], sent=True) == [[name, "redacted-1"]]
@@ -343,7 +343,7 @@ def test_ordinary_text_stays(text: str) -> None:
     assert Redactor().text(text) == text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("Authorization: s3cret, x", "Authorization: redacted-1, x"),

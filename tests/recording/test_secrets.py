@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from mcpclient.recording.secrets import TOKEN, is_count_name, is_secret_name
 from tests.support.tables import each_row
 
@@ -41,6 +39,6 @@ def test_counts() -> None:
     assert not is_count_name("token")
 
 
-@pytest.mark.parametrize("text", ["sk-short", "eyJhbGci", "risk-assessment-of-everything", "ghp_"])
+@each_row("text", ["sk-short", "eyJhbGci", "risk-assessment-of-everything", "ghp_"])
 def test_what_only_begins_like_a_token(text: str) -> None:
     assert not TOKEN.search(text)

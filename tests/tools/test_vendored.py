@@ -35,7 +35,7 @@ def test_what_names_a_module_is_renamed(before: str, after: str) -> None:
     assert renamed("test_it.py", before.encode()).decode() == after
 
 
-@pytest.mark.parametrize("text", KEPT)
+@each_row("text", KEPT)
 def test_what_a_user_sees_keeps_its_name(text: str) -> None:
     """F-PACK-2"""
     assert renamed("test_it.py", text.encode()).decode() == text

@@ -280,7 +280,7 @@ def test_references_to_a_root_that_changes_are_inlined() -> None:
     ]
 
 
-@pytest.mark.parametrize("keyword", ["properties", "allOf", "anyOf"])
+@each_row("keyword", ["properties", "allOf", "anyOf"])
 def test_definitions_that_double_at_each_step_take_no_time(keyword: str) -> None:
     """F-TOOL-1: a server's schema must not hold the event loop for ever."""
     definitions: Json = {"d0": {"type": "object", "properties": {"s": {"type": "string"}}}}

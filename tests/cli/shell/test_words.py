@@ -52,7 +52,7 @@ def test_words(line: str, words: list[str]) -> None:
     assert texts(line) == words
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "problem"),
     [
         ("echo 'abc", "the quote ' at column 6 is not closed"),
@@ -224,7 +224,7 @@ def test_what_does_not_hold(line: str, said: str) -> None:
     assert said in (failure(line) or "")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "problem"),
     [
         ("text is hi", "compares with ==, !=, contains, not with 'is'"),

@@ -109,7 +109,7 @@ def test_answers_of_the_wrong_shape(returned: object, reason: str) -> None:
         answer(lambda request: returned, form("name", "age"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("returned", "action"),
     [
         *((False, "decline"), (None, "cancel")),
@@ -129,7 +129,7 @@ def test_a_form_that_nothing_fits_is_not_shown() -> None:
     assert asked == []
 
 
-@pytest.mark.parametrize("option", [Elicitation(), Elicitation(on_complete=print), "ask", 7])
+@each_row("option", [Elicitation(), Elicitation(on_complete=print), "ask", 7])
 def test_options_that_are_none(option: Any) -> None:
     """F-API-10"""
     with pytest.raises(UsageError, match=r"elicitation|Elicitation"):

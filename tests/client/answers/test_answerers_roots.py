@@ -51,7 +51,7 @@ def failing() -> list[str]:
     raise OSError("/home/secret")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("function", "reason"),
     [
         (failing, "raised OSError"),

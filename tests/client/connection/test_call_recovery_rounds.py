@@ -108,7 +108,7 @@ def test_so_many_requests_for_input_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     assert asked == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "params", "reason"),
     [
         ("elicitation/create", [], "invalid params of elicitation/create"),

@@ -37,7 +37,7 @@ def documented(name: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("options", [ClientOptions, CallOptions, QueryOptions])
+@each_row("options", [ClientOptions, CallOptions, QueryOptions])
 def test_each_option_says_what_it_means_and_its_default(options: Any) -> None:
     """F-API-1: beside itself, where an editor finds it."""
     texts = documented(options.__name__)

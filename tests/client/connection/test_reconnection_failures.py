@@ -88,7 +88,7 @@ def test_chance() -> None:
     assert (Reconnect().delay(2, 0.0), Reconnect().delay(2, 1.0)) == (1.5, 2.5)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [{"delays": ()}, {"delays": (-1,)}, {"delays": (float("nan"),)}, {"terminal_errors": 0}],
 )

@@ -73,7 +73,7 @@ def test_a_file_is_a_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert command_of(Path("other server")) == ["other server"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "words"),
     [
         (r'"C:\Program Files\x.exe" C:\s.js', [r"C:\Program Files\x.exe", r"C:\s.js"]),
@@ -135,7 +135,7 @@ def test_derived_names(target: Any, name: str) -> None:
     assert derive_name(target) == name
 
 
-@pytest.mark.parametrize("target", [Member(), [], "http:///x", {"args": []}, ""])
+@each_row("target", [Member(), [], "http:///x", {"args": []}, ""])
 def test_what_says_nothing_of_a_name(target: Any) -> None:
     """F-MANY-11"""
     with pytest.raises(UsageError):

@@ -55,7 +55,7 @@ def test_a_path_of_its_own_does_not_hide_a_denied_program(tmp_path: Path) -> Non
     assert not is_allowed(Policy(deny=["command:evil"]), ["good"], options=options)
 
 
-@pytest.mark.parametrize("name", ["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "npm_config_x"])
+@each_row("name", ["PATH", "Path", "NODE_OPTIONS", "LD_PRELOAD", "npm_config_x"])
 def test_variables_that_change_what_a_command_runs(name: str) -> None:
     """F-MANY-9: an allowed command with a PATH of its own is another command."""
     env: dict[str, Any] = {"options": {"env": {"A_TOKEN": "b", name: "/tmp/evil"}}}
@@ -122,7 +122,7 @@ TARGETS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=repr)
+@each_row("target", TARGETS)
 def test_a_target_made_in_code_is_judged_as_it_is_connected_to(target: Any) -> None:
     """F-MANY-9"""
     assert not is_allowed(Policy(deny=["command:npx evil"]), target)
@@ -130,7 +130,7 @@ def test_a_target_made_in_code_is_judged_as_it_is_connected_to(target: Any) -> N
     assert is_allowed(Policy(deny=["command:npx other"]), target)
 
 
-@pytest.mark.parametrize("rules", ["name:x", {"serverName": "x"}, 3, [3], ["x"]])
+@each_row("rules", ["name:x", {"serverName": "x"}, 3, [3], ["x"]])
 def test_a_list_that_cannot_be_read_is_an_error(rules: Any) -> None:
     """F-MANY-9"""
     with pytest.raises(UsageError):

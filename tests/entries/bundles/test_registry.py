@@ -305,7 +305,7 @@ NOT_NAMES = {
 NOT_VERSIONS = ("npm:evil@1", "https://h/x.tgz", "file:x", "user/x", "-1", "1 x", "1\n")
 
 
-@pytest.mark.parametrize("kind", NOT_NAMES)
+@each_row("kind", NOT_NAMES)
 def test_a_package_is_named_and_has_a_version_and_nothing_else(kind: str) -> None:
     """F-MANY-18: npm takes a version, and a name, for another package or an address."""
     for name in ("", "a b", *NOT_NAMES[kind].split()):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mcpclient.protocol.faults import CODES
 from mcpclient.protocol.faults.judge import Judge
 from mcpclient.protocol.faults.lists import entry_faults, schema_faults
@@ -190,7 +188,7 @@ QUESTIONS: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("method", "params", "expected"), QUESTIONS)
+@each_row(("method", "params", "expected"), QUESTIONS)
 def test_questions_are_judged(method: str, params: dict[str, Any], expected: str) -> None:
     assert Conversation("2025-11-25").hear(id=7, method=method, params=params) == (
         [expected] if expected else []
@@ -242,7 +240,7 @@ def test_log_messages_have_the_level_that_was_asked_for() -> None:
     assert len(log("info")) == 1
 
 
-@pytest.mark.parametrize("revision", ["2024-11-05", "2025-11-25", "2026-07-28"])
+@each_row("revision", ["2024-11-05", "2025-11-25", "2026-07-28"])
 def test_notifications_alike_are_judged_alike(revision: str) -> None:
     # Those of one shape are checked by their schema once; a later one of another shape is checked.
     talk = Conversation(revision)

@@ -107,7 +107,7 @@ def test_too_many_subschemas() -> None:
         compile_schema({"prefixItems": [{}] * 100}, limits=SchemaLimits(subschemas=100))
 
 
-@pytest.mark.parametrize("schema", [{"const": 1}, {"uniqueItems": True}, {"enum": [[]]}])
+@each_row("schema", [{"const": 1}, {"uniqueItems": True}, {"enum": [[]]}])
 def test_too_deep_a_value_to_compare(schema: dict[str, Any]) -> None:
     assert "nested too deeply" in given_up(compile_schema(schema), nested(5_000))
 
