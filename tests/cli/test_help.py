@@ -76,6 +76,7 @@ def test_prose_is_filled_and_code_is_not() -> None:
     ]
 
 
+@pytest.mark.quick_rows(20)
 @pytest.mark.parametrize("columns", [30, 80, 300])
 @pytest.mark.parametrize("name", CHAPTERS)
 def test_a_chapter_says_the_same_in_any_width(name: str, columns: int) -> None:

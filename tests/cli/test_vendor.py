@@ -31,6 +31,7 @@ def test_a_copy_is_verified_by_its_whole_name(destination: str, root: str, name:
     assert _imported_as(destination) == (root, name)
 
 
+@pytest.mark.slow
 def test_a_copy_is_made_and_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """F-VEND-1"""
     copy = tmp_path / "client_copy"

@@ -163,6 +163,7 @@ FAULTS: dict[str, tuple[Handler, type[McpError]]] = {
 }
 
 
+@pytest.mark.quick_rows(24)
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 @pytest.mark.parametrize("fault", list(FAULTS.values()), ids=list(FAULTS))
 async def test_a_fault_fails_its_call_and_nothing_else(
@@ -205,6 +206,7 @@ async def test_a_fault_fails_its_call_and_nothing_else(
         await until(lambda: server.open_connections == 0, "all connections are closed")
 
 
+@pytest.mark.quick_rows(12)
 @pytest.mark.parametrize("fault", list(FAULTS.values()), ids=list(FAULTS))
 async def test_a_fault_while_connecting_is_a_clear_error_in_time(
     fault: tuple[Handler, type[McpError]],

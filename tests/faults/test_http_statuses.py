@@ -73,6 +73,7 @@ def check(error: McpError | None, status: int) -> None:
     assert "Something went wrong" in str(error)
 
 
+@pytest.mark.quick_rows(8)
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
 async def test_opening(version: str, status: int) -> None:
@@ -110,6 +111,7 @@ async def test_a_call(status: int) -> None:
             assert gate.calls == 1
 
 
+@pytest.mark.quick_rows(8)
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", ["notifications/initialized", "vendor/note", "answer"])
 async def test_what_nobody_waits_for(kind: str, status: int) -> None:
@@ -126,6 +128,7 @@ async def test_what_nobody_waits_for(kind: str, status: int) -> None:
         check(errors[0], status)
 
 
+@pytest.mark.quick_rows(8)
 @pytest.mark.parametrize("status", STATUSES)
 @pytest.mark.parametrize("kind", ["GET", "DELETE"])
 async def test_what_a_server_need_not_offer(kind: str, status: int) -> None:

@@ -120,6 +120,7 @@ def deflate(payload: bytes) -> bytes:
     return (compressor.compress(payload) + compressor.flush(zlib.Z_SYNC_FLUSH))[:-4]
 
 
+@pytest.mark.quick_rows(28)
 @pytest.mark.parametrize(
     ("stream", "reason"),
     [

@@ -347,7 +347,7 @@ def test_a_mistake_names_its_place(document: Any, message: str, path: Any) -> No
     assert caught.value.path == path
 
 
-@pytest.mark.quick_rows(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("leaf", ["", "x" * 100])
 def test_variables_that_stand_for_many_others_each(leaf: str) -> None:
     """F-MANY-18: a small file does not become a long value."""
