@@ -77,6 +77,7 @@ Its ``auth``, for a protected server, says how to log in:
 - ``{"grant": "client_credentials", "client_id", "client_secret"}``
 - either with a ``scope`` to ask for, and other ``options`` of this library.
 - ``{"grant": "key"}`` or ``{"grant": "bearer"}`` with a ``value``: sent as it is.
+- ``{"grant": "enterprise", "value"}``: exchange an identity with the provider in the options.
 - ``{"grant": "workload", "value"}``: exchange the token of a platform for one of the server's.
 
 Outcomes, in the notes of a transcript (``channel`` is ``script``):

@@ -43,6 +43,12 @@ def authentication(auth: Mapping[str, Any] | None, client_name: str, visit: Brow
     if auth["grant"] == "workload":
         store = mcpclient.MemoryStore()
         return mcpclient.WorkloadIdentity(assertion=auth["value"], store=store, **options)
+    if auth["grant"] == "enterprise":
+        provider = mcpclient.IdentityProvider(
+            identity_assertion=auth["value"], **options.pop("provider")
+        )
+        store = mcpclient.MemoryStore()
+        return mcpclient.EnterpriseManaged(identity_provider=provider, store=store, **options)
     if auth["grant"] == "client_credentials":
         return mcpclient.ClientCredentials(store=mcpclient.MemoryStore(), **options)
     return mcpclient.OAuth(

@@ -116,6 +116,22 @@ _TWO_SERVERS = {
 }
 
 
+_ID_JAG = "urn:ietf:params:oauth:token-type:id-jag"
+_MANAGED = "RFC 8693, 2.2; RFC 7523, 2.1: what is asked for is exchanged for a token of the server."
+_ENTERPRISE: dict[str, Any] = {
+    "grant": "enterprise",
+    "value": "the-id-token-of-the-user",
+    "options": {
+        "client_id": "the-client-of-the-server",
+        "provider": {"token_endpoint": f"{ORIGIN}/idp", "client_id": "the-client-there"},
+    },
+}
+
+
+def _exchanged(kind: Any) -> Reply:
+    return json(access_token="the-assertion-of-the-user", issued_token_type=kind, token_type="N_A")
+
+
 def _asks(name: str, clause: str, *events: Any, **client: Any) -> Reaction:
     plan = Plan({"tools/call": (stream(*events, ANSWER), USUAL)})
     members = {"transports": "stdio http", "client": {**USER, **client}}
@@ -237,6 +253,22 @@ SESSIONS: tuple[Reaction, ...] = (
                 "options": {"issuer": ORIGIN},
             },
         }.items()
+    ),
+    *(
+        login(
+            f"of-an-enterprise-{name}",
+            _MANAGED,
+            HELLO,
+            auth={**_ENTERPRISE, **auth},
+            replies={"POST /idp": (reply,)},
+        )
+        for name, reply, auth in (
+            ("as-usual", _exchanged(_ID_JAG), {}),
+            ("for-a-scope", _exchanged(_ID_JAG), {"scope": "tools more"}),
+            ("by-another-token", _exchanged("urn:ietf:params:oauth:token-type:jwt"), {}),
+            ("by-a-token-of-no-kind", _exchanged(None), {}),
+            ("that-refuses", refusal("invalid_grant"), {}),
+        )
     ),
     _asks(
         "by-an-id-that-is-free-again",
