@@ -11,7 +11,7 @@ __all__ = ["for_the_program"]
 
 # Where a statement speaks to one of these, it speaks to the program and not to the server.
 _PROGRAM = {"_logger", "log", "_log", "_events", "_channel", "recorder", "_recorder", "hooks"}
-_PROGRAM |= {"_begin_record", "_end_record", "audit", "watchers", "sandbox"}
+_PROGRAM |= {"_begin_record", "_end_record", "records_itself", "audit", "watchers", "sandbox"}
 
 _EXCEPTIONS = {
     name
