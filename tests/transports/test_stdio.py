@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from mcpclient.display import shown_words
-from mcpclient.errors import CommandNotFound, ConnectionLost, MessageTooLarge, ProcessExited
+from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited
 from mcpclient.net.process.stopping import StopLadder
 from mcpclient.transports.base import Abandoned
 from mcpclient.transports.stdio import StdioTransport
-from tests.contract.transport_contract import ERA, answered, call, post, said
+from tests.contract.transport_contract import ERA, call, post, said
 from tests.support.inbox import Inbox
 
 SERVER = [
@@ -104,17 +104,6 @@ async def test_much_noise_is_reported_three_times_under_the_configured_name(
         f"weather: skipped a line that is not a JSON-RPC message: 'line {n}'{last}"
         for n, last in enumerate(["", "", "; more are not reported"])
     ]
-
-
-async def test_a_flood_without_a_line_end_ends_the_server() -> None:
-    """F-WIRE-3: calls fail with what happened, and not with their timeouts."""
-    async with opened(max_message_size=10_000) as (transport, inbox):
-        await post(transport, call(1, "never"))
-        await post(transport, call(2, "raw", hex=hexed(b"x" * 50_000)))
-        await inbox.until(lambda: inbox.lost)
-        assert isinstance(inbox.lost[0], MessageTooLarge)
-        with pytest.raises(MessageTooLarge):
-            await post(transport, call(3, "echo", text="x"))
 
 
 async def test_a_server_that_dies_says_why() -> None:
@@ -228,26 +217,6 @@ async def test_messages_sent_while_it_closes_are_refused_or_dropped() -> None:
             await asyncio.sleep(0)
         await closing
         await asyncio.sleep(0)
-
-
-def test_abort_when_the_loop_is_gone_leaves_no_process() -> None:
-    """F-LIFE-5: opened in one task, closed in another, and no orphan processes."""
-
-    async def main() -> StdioTransport:
-        transport = StdioTransport(SERVER, stderr="discard")
-        inbox = Inbox()
-        await transport.open(inbox)
-        await answered(transport, inbox, call(1, "echo", text="x"))
-        await post(transport, call(2, "deaf"))
-        await post(transport, call(3, "echo", text="x" * 1_000_000))
-        await post(transport, call(4, "echo", text="x"))
-        return transport
-
-    loop = asyncio.new_event_loop()
-    transport = loop.run_until_complete(main())
-    loop.close()
-    transport.abort()
-    transport.abort()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the side that writes")

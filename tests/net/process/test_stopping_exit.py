@@ -59,17 +59,6 @@ def test_a_process_is_collected_when_nobody_watches_any_more(threads: bool) -> N
     assert not codes
 
 
-async def test_closing_after_the_process_has_been_collected_starts_nothing() -> None:
-    """F-LIFE-5"""
-    process = start()
-    watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
-    let_end(process)
-    process.wait()
-    before = threading.active_count()
-    watch.close()
-    assert threading.active_count() == before
-
-
 async def test_closing_while_the_interpreter_ends_does_not_fail(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
