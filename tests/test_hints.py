@@ -226,7 +226,7 @@ def test_a_timeout_tells_what_the_server_did_instead() -> None:
     error = CallTimeout("initialize", 3, "connect")
     error.lacks_stdin = True
     assert error.hint.startswith("Add -i")
-    error.lacks_stdin, error.output = False, "{\n"
+    error.lacks_stdin, error.output = False, "Starting…\n{\n"
     assert (
         error.hint
         == noise_hint("{")

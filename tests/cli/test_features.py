@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -228,6 +229,14 @@ def test_arguments_reach_the_tool_and_its_text_comes_back() -> None:
     assert ask("call", "add", "a=1", "b=2.5").text == "3.5"
 
 
+def test_the_media_of_a_result_are_saved(tmp_path: Path) -> None:
+    """F-SHOW-1"""
+    image = {"type": "image", "mimeType": "image/png", "data": "YQ=="}
+    words, path = ("call", "echo", "message=x", "-o"), tmp_path / "a.png"
+    answer = ask(*words, str(path), answers={"tools/call": {"content": [image]}})
+    assert (answer.text, path.read_bytes()) == (f"saved {path}", b"a")
+
+
 def test_progress_reaches_the_status_line() -> None:
     """F-SHOW-3"""
     screen = Screen(io.StringIO(), Terminal(), {})
@@ -237,7 +246,7 @@ def test_progress_reaches_the_status_line() -> None:
 
 def test_a_failure_is_an_answer_that_failed() -> None:
     """F-SHOW-2"""
-    answer = ask("call", "fail", "reason=no \x1b[31mpaper")
+    answer = ask("call", "fail", "reason=no \x1b[31mpaper", "-o", "x.png")
     assert (answer.text, answer.failed) == (r"no \x1b[31mpaper", True)
     assert answer.raw["isError"] is True
 
