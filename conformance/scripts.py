@@ -68,7 +68,8 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``offers``: the revision that this library asks for; null: the newest, and others after it.
 - ``options``: others of this library, by their names: ``limits`` and ``reconnect`` with their
   fields, ``roots_when_asked`` and ``headers_when_asked`` for functions, ``model`` for one that
-  answers sampling, and ``watched`` for hooks, one of which writes in capitals.
+  answers sampling, ``headers_printed`` for a program, and ``watched`` for hooks, one of which
+  writes in capitals.
 
 Its ``auth``, for a protected server, says how to log in:
 

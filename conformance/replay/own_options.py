@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,12 @@ import mcpclient
 from mcpclient.client.events.around import Proceed
 
 __all__ = ["own_options"]
+
+# Programs that print headers: another one each time, or the same.
+_PRINTED = {
+    "anew": """import os; print('{"Authorization": "Bearer %s"}' % os.urandom(9).hex())""",
+    "again": 'print(\'{"Authorization": "Bearer the-token-of-a-program"}\')',
+}
 
 
 def own_options(named: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,6 +28,9 @@ def own_options(named: Mapping[str, Any]) -> dict[str, Any]:
     if options.pop("watched", False):
         options["around"] = [_in_capitals]
         options["hooks"] = mcpclient.Hooks(on_connect=_told, on_tool_call=_told, on_error=_told)
+    if "headers_printed" in options:
+        lines = _PRINTED[options.pop("headers_printed")]
+        options["headers"] = mcpclient.HeadersFrom([sys.executable, "-Ic", lines])
     if "model" in options:
         options["sampling"] = {"model": options.pop("model"), "complete": _completed}
     for name in ("roots", "headers"):

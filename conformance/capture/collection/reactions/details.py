@@ -270,6 +270,18 @@ SESSIONS: tuple[Reaction, ...] = (
             ("that-refuses", refusal("invalid_grant"), {}),
         )
     ),
+    *(
+        reaction(
+            f"headers-printed-{printed}",
+            "RFC 9110, 15.5.2: a 401 is repeated with credentials that are new, and no others.",
+            Plan({"tools/call": (plain(401), USUAL), "ping": (plain(403), USUAL)}),
+            HELLO,
+            HELLO,
+            PING,
+            client={"options": {"headers_printed": printed}},
+        )
+        for printed in ("anew", "again")
+    ),
     _asks(
         "by-an-id-that-is-free-again",
         _IDS,
