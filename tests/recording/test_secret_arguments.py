@@ -56,6 +56,8 @@ def test_what_a_schema_marks() -> None:
         *("…", "…", "…"),
         "kept",
     )
+    listed = {"items": {"properties": {"a": {"writeOnly": True}}}}
+    assert masked([{"a": 5}], listed, listed, str) == [{"a": "5"}]
     assert is_secret("word", SCHEMA["properties"]["word"], SCHEMA)
     assert set(
         schemas_with_secrets([TOOL, {"name": "x", "inputSchema": {}}, {}, {"name": []}])
