@@ -10,7 +10,7 @@ from ..errors import UsageError
 def absolute_path(path: str | os.PathLike[str] = ".") -> str:
     """Return the absolute form of a path.
 
-    Raises `UsageError` where it begins in a folder that is gone, and for a NUL character in it.
+    Raises `UsageError` where it begins in a folder that is gone, and for one that no system has.
     """
     reason = unfit_for_system(os.fspath(path))
     if reason:
