@@ -210,6 +210,7 @@ SLOW = {
     "code": "starts hostile code, exhausts limits, or makes a thousand calls",
     "entries": "makes bundles by a packer in Node, or values without an end",
     "faults": "plays a thousand cells, each with a server of its own",
+    "framing": "plays long tables of faults whole",
     "gate": "reads all sources, or fills the memory",
     "inspector": "drives a browser, or starts Node and shells",
     "manager": "starts a server again for each row",
