@@ -96,7 +96,8 @@ class Rounds:
                     return self._hold(subject, call)
                 # Not in a task of its own: a question that comes before its first step is missed.
                 await self._change.wait()
-            return call.result()
+            result: Params = call.result()
+            return result
         except asyncio.CancelledError as error:
             call.cancel(*error.args[:1])
             await cancel_all([call])

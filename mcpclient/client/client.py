@@ -48,7 +48,8 @@ class _Documented:
         from .connection.client_options import with_options
 
         try:
-            return with_options(self._text)
+            text: str = with_options(self._text)
+            return text
         except (UsageError, OSError):  # a copy without the part `types`, or without its sources
             return self._text
 

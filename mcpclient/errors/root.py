@@ -66,7 +66,8 @@ class McpError(Exception):
         """
         from ..hints import hint_for
 
-        return hint_for(self)
+        hint: str = hint_for(self)
+        return hint
 
     @property
     def cure(self) -> str:

@@ -60,7 +60,8 @@ class JudgedEntry(NamedTuple):
 def _recalled_answer(key: str) -> str | None:
     from ..net.login.storage import kept_answer
 
-    return kept_answer(key)
+    answer: str | None = kept_answer(key)
+    return answer
 
 
 @dataclass(eq=False)

@@ -109,7 +109,8 @@ def _not_connected(error: Any) -> str:
         return _http(first)
     if error.kind == "proxy_negotiate":
         return _negotiated("The proxy", "NTLM" if "by NTLM" in error.reason else "Negotiate")
-    return CONNECTING[error.kind]
+    hint: str = CONNECTING[error.kind]
+    return hint
 
 
 REMOTE: Mapping[str, Hint] = {

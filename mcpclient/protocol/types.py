@@ -124,7 +124,8 @@ class ResourceTemplate(_Readable):
         """
         from ..formats.uri_template import expand
 
-        return expand(self.uri_template, variables)
+        uri: str = expand(self.uri_template, variables)
+        return uri
 
 
 class ResourceContents(WireObject):

@@ -249,7 +249,8 @@ class PostedMessage:
 
     @property
     def _url(self) -> Url:
-        return self._transport.url if self._exchange is None else self._exchange.url
+        url: Url = self._transport.url if self._exchange is None else self._exchange.url
+        return url
 
     def fail(self, error: McpError) -> None:
         """Report that this message failed."""

@@ -164,7 +164,8 @@ class Handlers(Observer):
         """Return what to await for the result, at once or as a task. Raises what `answer` does."""
         asks_for_task = "task" in params or method.startswith("tasks/")
         if (asks_for_task and self.takes_tasks) or RELATED_TASK in object_in(params.get("_meta")):
-            return self.tasks.answer(method, params)
+            answering: Awaitable[Mapping[str, Any]] = self.tasks.answer(method, params)
+            return answering
         return self.answer(method, params)
 
     # Observer

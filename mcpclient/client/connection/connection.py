@@ -308,7 +308,8 @@ class Connection(LoopBound):
             request = agreement.era.opening_request(_RECALLED_ID).message
             recalled = (request, response(_RECALLED_ID, agreement.raw))
             lines = session.transport.stderr_tail.splitlines()
-        return recorder.writer.add(target, recalled, lines)
+        end: Callable[[], None] = recorder.writer.add(target, recalled, lines)
+        return end
 
     def _agree(self, session: Session, agreement: Agreement) -> None:
         session.agreed(agreement.era)

@@ -105,10 +105,12 @@ def credentials_for(url: Url, options: Options) -> Credentials | None:
     if isinstance(auth, Negotiate):
         from ...net.kerberos import NegotiateAuthorizer
 
-        return NegotiateAuthorizer(auth, http_url(url))
+        authorizer: Credentials = NegotiateAuthorizer(auth, http_url(url))
+        return authorizer
     from ...net.login import authentication
 
-    return authentication.credentials_for(auth, http_url(url), options.network)
+    credentials: Credentials = authentication.credentials_for(auth, http_url(url), options.network)
+    return credentials
 
 
 _SCHEME = re.compile(r"(?i)\s*bearer\s")

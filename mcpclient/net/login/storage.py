@@ -83,7 +83,8 @@ class MemoryStore:
 
     async def load(self, key: str) -> StoredItem | None:
         text = self._records.get(key)
-        return None if text is None else json.loads(text)
+        record: StoredItem | None = None if text is None else json.loads(text)
+        return record
 
     async def save(self, key: str, record: StoredItem | None) -> None:
         if record is None:
