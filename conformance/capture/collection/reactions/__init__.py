@@ -13,7 +13,6 @@ from dataclasses import replace
 from conformance.capture.collection.reactions import (
     caching,
     connections,
-    details,
     devices,
     logins,
     openings,
@@ -26,6 +25,7 @@ from conformance.capture.collection.reactions import (
     stateless,
     streams,
     tasks,
+    tokens,
     websockets,
 )
 from conformance.capture.collection.reactions.parts import Plan, Reaction
@@ -49,7 +49,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *websockets.SESSIONS,
     *devices.SESSIONS,
     *refusals.SESSIONS,
-    *details.SESSIONS,
+    *tokens.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

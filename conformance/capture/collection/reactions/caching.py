@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.capture.collection.reactions.parts import (
+    ANSWER,
     HELLO,
     LIST_TOOLS,
+    TOOLS_CHANGED,
     USUAL,
     Await,
     Reaction,
@@ -26,6 +28,7 @@ def _kept(scope: str, text: str = "") -> Reply:
     return Reply(result={"contents": contents, "ttlMs": 60_000, "cacheScope": scope})
 
 
+_FRESH = "Caching: a notification makes stale what was asked for before it."
 _TWO: Step = {**READ, "uri": "test://two"}
 _MARKED: Step = {**READ, "meta": {"com.example/a": 1, "com.example/b": 2}}
 _LISTENED = {"io.modelcontextprotocol/subscriptionId": "{id}"}
@@ -36,6 +39,8 @@ def _listening(*events: Any, **wanted: Any) -> Reply:
     yes = told("notifications/subscriptions/acknowledged", notifications=wanted, _meta=_LISTENED)
     return stream(yes, *events)
 
+
+_KEPT_LIST: dict[str, Any] = {"tools": [], "ttlMs": 60_000, "cacheScope": "public"}
 
 SESSIONS: tuple[Reaction, ...] = (
     stateless(
@@ -201,5 +206,19 @@ SESSIONS: tuple[Reaction, ...] = (
         LIST_TOOLS,
         HELLO,
         transports="http",
+    ),
+    stateless(
+        "changes-while-a-list-is-on-its-way",
+        _FRESH,
+        {
+            "tools/list": (
+                Reply(events=(TOOLS_CHANGED, ANSWER), result=_KEPT_LIST),
+                Reply(result=_KEPT_LIST),
+            )
+        },
+        LIST_TOOLS,
+        LIST_TOOLS,
+        LIST_TOOLS,
+        transports="stdio http",
     ),
 )

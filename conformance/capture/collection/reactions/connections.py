@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from conformance.capture.collection.reactions.parts import (
     DROPPED,
     HELLO,
@@ -15,12 +13,17 @@ from conformance.capture.collection.reactions.parts import (
     Plan,
     Reaction,
     Reply,
+    called,
     cookies,
     plain,
     reaction,
     stream,
 )
 
+_LENGTHS = (
+    "RFC 9110, 8.6; RFC 9112, 6.3: equal lengths are one, any other text is an error that ends "
+    "the connection."
+)
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -28,14 +31,23 @@ def _raw(text: str) -> Reply:
     return Reply(0, body=text.encode("latin-1"))
 
 
-def _called(name: str, clause: str, *replies: Reply, **members: Any) -> Reaction:
-    """Return a session whose calls are answered in these ways, and one more as usual."""
-    plan = Plan({"tools/call": (*replies, USUAL)})
-    return reaction(name, clause, plan, *[HELLO] * len(replies), PING, **members)
+def _of_length(number: int, *fields: str) -> Reply:
+    head = ["HTTP/1.0 200 OK", "Content-Type: application/json", *fields]
+    body = f'{{"jsonrpc":"2.0","id":{number},"result":{{"content":[]}}}}'
+    return Reply(0, body="\r\n".join([*head, "", body.ljust(49)]).encode("latin-1"))
 
+
+_LENGTH_FIELDS = (
+    ("Content-Length: 49, 49",),
+    ("Content-Length: 49", "Content-Length: 49"),
+    ("Content-Length: 49 ,\t49,49",),
+    *((f"Content-Length: {bad}",) for bad in ("4_9", "0x31", "\xb2", "-49", "49.0", "49;", "49,")),
+    ("Content-Length: 49, 4_9",),
+    ("Content-Length: 049",),
+)
 
 SESSIONS: tuple[Reaction, ...] = (
-    _called(
+    called(
         "answers-in-no-http",
         "RFC 9112, 2.2, 6.1 to 6.3, 7.1: a message without a valid length ends the connection.",
         _raw("SSH-2.0-OpenSSH_9.0\r\n\r\n"),
@@ -48,7 +60,7 @@ SESSIONS: tuple[Reaction, ...] = (
         _raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{}\r\n0\r\n\r\n"),
         _raw("HTTP/1.1 200 OK\r\nX: a\0b\r\nContent-Length: 2\r\n\r\n{}"),
     ),
-    _called(
+    called(
         "answers-of-another-hop",
         "RFC 9112, 6.1, 6.3, 9.3: with both lengths, or after bytes that answer nothing, and in "
         "HTTP/1.0, a connection is left.",
@@ -66,6 +78,18 @@ SESSIONS: tuple[Reaction, ...] = (
             '31\r\n{"jsonrpc":"2.0","id":4,"result":{"content":[] }}\r\n0\r\n\r\n'
         ),
         _raw("HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n{}"),
+    ),
+    called(
+        "answers-with-lengths",
+        _LENGTHS,
+        *(_of_length(number, *fields) for number, fields in enumerate(_LENGTH_FIELDS, 2)),
+    ),
+    called(
+        "answers-by-a-banner",
+        "RFC 9112, 2.1 and 4: what begins with other bytes is no response, whatever may follow.",
+        Reply(0, body=b"220 smtp.example.com\r\n\r\n"),
+        Reply(0, body=b"HTTP/1.1 2000 OK\r\n\r\n"),
+        Reply(0, body=b"HTTP/1.1\r\n\r\n"),
     ),
     reaction(
         "cookies-in-detail",
@@ -137,7 +161,7 @@ SESSIONS: tuple[Reaction, ...] = (
             ("twice", {"ping": (USUAL, DROPPED, DROPPED, USUAL)}, (PING, PING, PING)),
         )
     ),
-    _called(
+    called(
         "refuses-at-length",
         "Streamable HTTP: a status that is no success is reported; its body may have no end.",
         Reply(500, {"Content-Type": "text/plain"}, body=b"x" * 20_000),

@@ -24,6 +24,7 @@ _POLLED = (
     "after a timeout, until the code expires."
 )
 _SHOWN = "RFC 8628, 3.2 and 3.3: the user is shown an address that is safe, and a code."
+_GIVEN = "RFC 8628, 3.2 to 3.5: an address to visit, and codes until they expire."
 _CALLED_BACK = (
     "RFC 6749, 4.1.2; RFC 9207, 2.4: issuer and state are compared before anything else is taken."
 )
@@ -36,12 +37,20 @@ _ISSUED = {"metadata": {"authorization_response_iss_parameter_supported": True}}
 
 def _codes(**members: Any) -> Reply:
     usual = {"device_code": "the-device-code", "user_code": "ABCD-EFGH", "interval": 1}
-    return json(verification_uri=f"{ORIGIN}/enter", **{**usual, **members})
+    return json(**{**usual, "verification_uri": f"{ORIGIN}/enter", **members})
 
 
 def _callback(query: str) -> dict[str, tuple[Reply, ...]]:
     location = f"http://127.0.0.1:50009/callback?{query}"
     return {"GET /authorize": (Reply(302, {"Location": location}, body=b""),)}
+
+
+_CODED: dict[str, Any] = {
+    "without-an-address": {"verification_uri": None},
+    "with-many-addresses": {"verification_uri": [f"{ORIGIN}/enter"]},
+    # It has expired before the first question may be asked.
+    "that-expire-at-once": {"expires_in": 0.5},
+}
 
 
 SESSIONS: tuple[Reaction, ...] = (
@@ -76,6 +85,23 @@ SESSIONS: tuple[Reaction, ...] = (
         HELLO,
         auth={**_DEVICE, "scope": "tools"},
         replies={_TOKEN: (_PENDING, USUAL)},
+    ),
+    *(
+        login(
+            f"device-codes-{name}",
+            _GIVEN,
+            HELLO,
+            auth=_DEVICE,
+            replies={"POST /device": (_codes(**members),)},
+        )
+        for name, members in _CODED.items()
+    ),
+    login(
+        "device-unknown-to-the-server",
+        _GIVEN,
+        HELLO,
+        auth=_DEVICE,
+        replies={"POST /device": (refusal("invalid_client", 401),)},
     ),
     *(
         login(f"callback-{name}", _CALLED_BACK, HELLO, replies=_callback(query), **members)

@@ -109,6 +109,15 @@ _TOGETHER = (
 )
 
 _WATCHED = (
+    reaction(
+        "watched-and-refused",
+        "Prompts, tools: what the user has refused is not sent.",
+        Plan(),
+        {"do": "get_prompt", "name": "forbidden", "arguments": {}},
+        {**HELLO, "name": "forbidden"},
+        PING,
+        client={"options": {"watched": True}},
+    ),
     *_both(
         "watched",
         _SAID,
@@ -132,7 +141,23 @@ _WATCHED = (
     ),
 )
 
+_PAGE = Reply(result={"tools": [], "nextCursor": "a"})
 _LIMITS = (
+    *(
+        reaction(
+            f"lists-{name}",
+            "Lifecycle, Timeouts: requests SHOULD have limits, and are cancelled at their end.",
+            Plan({"tools/list": (*replies, Reply(events=(Await("never"),)), USUAL)}),
+            {**LIST_TOOLS, **limits},
+            LIST_TOOLS,
+            transports="stdio http",
+        )
+        for name, replies, limits in (
+            ("for-a-time-of-silence", (), {"timeout": 0.4}),
+            ("page-after-page-for-a-time", (_PAGE,), {"total": 0.4}),
+            ("page-after-page-in-silence", (_PAGE,), {"timeout": 0.4}),
+        )
+    ),
     *_both(
         "limited-to-one-at-once",
         _LIMITED,
@@ -348,6 +373,18 @@ _ASKED = (
 )
 
 _HEADERS = (
+    *(
+        reaction(
+            f"headers-printed-{printed}",
+            "RFC 9110, 15.5.2: a 401 is repeated with credentials that are new, and no others.",
+            Plan({"tools/call": (plain(401), USUAL), "ping": (plain(403), USUAL)}),
+            HELLO,
+            HELLO,
+            PING,
+            client={"options": {"headers_printed": printed}},
+        )
+        for printed in ("anew", "again")
+    ),
     *_both(
         "headers-by-a-function",
         "Streamable HTTP: each request carries the headers; those of the protocol are its own.",
@@ -370,6 +407,33 @@ _HEADERS = (
     ),
 )
 
+_SECRET: Step = {
+    "do": "call_tool",
+    "name": "enter",
+    "arguments": {"text": "hello", "password": "redacted-1"},
+}
+_SECRET_TOOL = {
+    "name": "enter",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"text": {}, "password": {"type": "string", "format": "password"}},
+    },
+}
+_TAKES: dict[str, tuple[Reply, ...]] = {"tools/list": (Reply(result={"tools": [_SECRET_TOOL]}),)}
+_GIVEN = "Tools: a call has the arguments that the user gave."
+_SECRETS = (
+    stateless("takes-a-secret-statelessly", _GIVEN, _TAKES, LIST_TOOLS, _SECRET),
+    reaction(
+        "takes-a-secret",
+        _GIVEN,
+        Plan(_TAKES),
+        LIST_TOOLS,
+        _SECRET,
+        {"do": "call_tools", "calls": [["enter", _SECRET["arguments"]]]},
+        transports="stdio http",
+    ),
+)
+
 SESSIONS: tuple[Reaction, ...] = (
     *_TOGETHER,
     *_WATCHED,
@@ -377,4 +441,5 @@ SESSIONS: tuple[Reaction, ...] = (
     *_SIZES,
     *_ASKED,
     *_HEADERS,
+    *_SECRETS,
 )

@@ -139,6 +139,12 @@ def reaction(name: str, clause: str, plan: Plan, *steps: Step, **members: Any) -
     return Reaction(plan, Script("reaction", f"scripted-{name}", steps, transports, **members))
 
 
+def called(name: str, clause: str, *replies: Reply, **members: Any) -> Reaction:
+    """Return a session whose calls are answered in these ways, and one more as usual."""
+    plan = Plan({"tools/call": (*replies, USUAL)})
+    return reaction(name, clause, plan, *[HELLO] * len(replies), PING, **members)
+
+
 GONE = error(-32001, "Session not found", 404)
 AGAIN = "Session Management: a client that receives 404 for a session MUST start a new one."
 RESUMES = (

@@ -62,10 +62,18 @@ def _asks(name: str, clause: str, *questions: Any, **client: Any) -> Reaction:
     return reaction(f"asks-{name}", clause, plan, *steps, PING, **members)
 
 
+def _asks_in_one_call(name: str, clause: str, *events: Any, **client: Any) -> Reaction:
+    plan = Plan({"tools/call": (stream(*events, ANSWER), USUAL)})
+    members = {"transports": "stdio http", "client": {**USER, **client}}
+    return reaction(f"asks-{name}", clause, plan, HELLO, HELLO, **members)
+
+
 _ILL = (
     "JSON-RPC 2.0, 5.1: -32600 for what is not a request, -32601 for an unknown method, -32602 for "
     "invalid params."
 )
+_IDS = "JSON-RPC 2.0, 4: an id names a request until it is answered, or cancelled."
+_CODES = "JSON-RPC 2.0, 5.1: an error has a code, a message, and data that its maker decides."
 WHO_IS_IT = asked(7, "elicitation/create", **WHO["params"])
 
 
@@ -362,5 +370,35 @@ SESSIONS: tuple[Reaction, ...] = (
         {**HELLO, "meta": {"com.example/a": 1}},
         READ,
         client={**USER, "capabilities": EVERYTHING_DECLARED},
+    ),
+    _asks_in_one_call(
+        "by-an-id-that-is-free-again",
+        _IDS,
+        WHO_IS_IT,
+        Await("answer"),
+        WHO_IS_IT,
+        Await("answer", 2),
+        asked(7, "ping"),
+        Await("answer", 3),
+    ),
+    _asks_in_one_call(
+        "again-what-it-has-cancelled",
+        _IDS,
+        WHO_IS_IT,
+        told("notifications/cancelled", requestId=7, reason="no more"),
+        asked(7, "ping"),
+        Await("answer"),
+        elicitation=[{"never": True}],
+    ),
+    _asks_in_one_call(
+        "a-user-whose-function-has-a-code",
+        _CODES,
+        WHO_IS_IT,
+        Await("answer"),
+        asked(8, "sampling/createMessage", messages=[], maxTokens=1),
+        Await("answer", 2),
+        capabilities=EVERYTHING_DECLARED,
+        elicitation=[{"refuses": {"code": -32050, "message": "No", "data": {"a": [1]}}}],
+        sampling=[{"refuses": {"code": -1, "message": "No"}}],
     ),
 )

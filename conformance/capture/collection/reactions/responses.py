@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from dataclasses import replace
 
 from conformance.capture.collection.reactions.parts import (
     AGAIN,
@@ -17,6 +18,7 @@ from conformance.capture.collection.reactions.parts import (
     Plan,
     Reaction,
     Reply,
+    called,
     error,
     plain,
     reaction,
@@ -28,12 +30,6 @@ _DONE = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
 _STATUS = "Streamable HTTP: a status that is no success is reported; nothing is sent again."
 _DELETE = "Session Management: the server MAY answer DELETE with 405."
 _BUSY = "RFC 9110, 10.2.3: Retry-After says how long to wait; the limits of the call hold."
-
-
-def _called(name: str, clause: str, *replies: Reply, **members: object) -> Reaction:
-    """Return a session whose calls are answered in these ways, and one more as usual."""
-    steps = [HELLO] * len(replies)
-    return reaction(name, clause, Plan({"tools/call": (*replies, USUAL)}), *steps, PING, **members)
 
 
 def _lost(name: str, *replies: Reply, **others: tuple[Reply, ...]) -> Reaction:
@@ -55,7 +51,7 @@ _SSE: dict[str, dict[str, tuple[Reply, ...]]] = {
 }
 
 SESSIONS: tuple[Reaction, ...] = (
-    _called(
+    called(
         "answers-coded",
         "RFC 9110, 8.4: what the client accepts, it decodes.",
         Reply(200, {**_JSON, "Content-Encoding": "gzip"}, body=gzip.compress(_DONE % 2, mtime=0)),
@@ -64,7 +60,7 @@ SESSIONS: tuple[Reaction, ...] = (
         Reply(200, {**_JSON, "Content-Encoding": "rot13"}, body=_DONE % 5),
         Reply(200, {**_JSON, "Content-Encoding": "gzip"}, body=b"not gzip"),
     ),
-    _called(
+    called(
         "answers-with-no-message",
         "JSON-RPC 2.0, 5: an answer is an object with the id of its request.",
         Reply(200, _JSON, body=b"{"),
@@ -80,7 +76,7 @@ SESSIONS: tuple[Reaction, ...] = (
         plain(202),
         plain(204),
     ),
-    _called(
+    called(
         "statuses",
         _STATUS,
         *(plain(status, "No") for status in (400, 401, 403, 405, 410, 500, 502)),
@@ -88,7 +84,7 @@ SESSIONS: tuple[Reaction, ...] = (
         error(-32602, "Bad", 400),
         error(-32601, "Unknown", 404),
     ),
-    _called(
+    called(
         "redirects",
         "RFC 9110, 15.4: 307 and 308 keep the method and the body; 303 does not.",
         plain(307, Location="/mcp?again=1"),
@@ -104,14 +100,29 @@ SESSIONS: tuple[Reaction, ...] = (
         HELLO,
         PING,
     ),
-    _called("busy-once", _BUSY, plain(503, Retry_After="1"), client={"retry_busy": True}),
-    _called("busy-for-long", _BUSY, plain(429, Retry_After="3600"), client={"retry_busy": True}),
-    _called(
-        "busy-without-time", _BUSY, plain(429, Retry_After="soon"), client={"retry_busy": True}
+    called("busy-once", _BUSY, plain(503, Retry_After="1"), client={"retry_busy": True}),
+    called("busy-for-long", _BUSY, plain(429, Retry_After="3600"), client={"retry_busy": True}),
+    called("busy-without-time", _BUSY, plain(429, Retry_After="soon"), client={"retry_busy": True}),
+    called("busy-and-failing", _BUSY, plain(429), plain(500), client={"retry_busy": True}),
+    called("busy-and-not-asked-for", _BUSY, plain(503, Retry_After="1")),
+    *(
+        reaction(
+            f"busy-{name}",
+            _BUSY,
+            Plan({"tools/call": (plain(503, Retry_After=after), USUAL)}),
+            {**HELLO, **limits},
+            PING,
+            client={"retry_busy": True, **client},
+        )
+        for name, after, limits, client in (
+            ("for-longer-than-the-call-may-be-silent", "2", {"timeout": 1}, {}),
+            ("for-longer-than-the-call-may-take", "2", {"total": 1}, {}),
+            ("for-longer-than-any-call-may-take", "2", {}, {"options": {"max_timeout": 1}}),
+            ("until-a-day-that-is-over", "Fri, 01 Jan 2010 00:00:00 GMT", {}, {}),
+            ("until-a-day-in-a-century", "Fri, 01 Jan 2100 00:00:00 GMT", {}, {}),
+        )
     ),
-    _called("busy-and-failing", _BUSY, plain(429), plain(500), client={"retry_busy": True}),
-    _called("busy-and-not-asked-for", _BUSY, plain(503, Retry_After="1")),
-    _called(
+    called(
         "closes",
         "RFC 9112, 9.6: after close no further request is sent on a connection.",
         Reply(200, {"Connection": "close"}),
@@ -137,6 +148,13 @@ SESSIONS: tuple[Reaction, ...] = (
         AGAIN,
         Plan({"tools/call": (stream(LOG, Await("initialize", 2), ANSWER),), "ping": (GONE, USUAL)}),
         {"do": "together", "steps": (HELLO, PING)},
+        HELLO,
+    ),
+    reaction(
+        "session-lost-for-all-at-once",
+        AGAIN,
+        Plan({"ping": (GONE, replace(GONE, after=Await("initialize", 2)), USUAL)}),
+        {"do": "together", "steps": (PING, PING)},
         HELLO,
     ),
     reaction(

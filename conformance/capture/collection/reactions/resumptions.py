@@ -16,7 +16,6 @@ from conformance.capture.collection.reactions.parts import (
     Await,
     Plan,
     Reaction,
-    Reply,
     Told,
     plain,
     reaction,
@@ -28,10 +27,6 @@ from conformance.capture.collection.reactions.stateless import USER
 
 _LATER = {"jsonrpc": "2.0", "id": 2, "result": {"content": []}}
 _PRIMED = "id: event-1\nretry: 50\ndata: \n\n"
-
-
-def _cookies(*fields: str) -> Reply:
-    return Reply(200, {"Set-Cookie": "\r\nSet-Cookie: ".join(fields)})
 
 
 SESSIONS: tuple[Reaction, ...] = (

@@ -18,6 +18,7 @@ from conformance.capture.collection.reactions.parts import (
     Reaction,
     Reply,
     Told,
+    called,
     plain,
     reaction,
     stream,
@@ -29,6 +30,7 @@ _OWN = (
     "Streamable HTTP, Listening for Messages: the server returns an event stream, or 405; a client "
     "MAY reconnect, and MUST respect retry."
 )
+_EVENTS = "HTML, Server-sent events, 9.2.5 and 9.2.6: the mark at the start, line ends, fields."
 _PRIMED = "id: event-1\nretry: 100\ndata: \n\n"
 
 
@@ -87,6 +89,34 @@ SESSIONS: tuple[Reaction, ...] = (
             "data\n\n",
             Told("event: message\n"),
         ),
+    ),
+    called(
+        "says-it-in-events-of-all-forms",
+        _EVENTS,
+        stream("\ufeff", ANSWER),
+        stream(": nothing\r\n\r\n", "event: message\r\ndata: 5\r\n\r\n", Told("id: 1\r\n")),
+        stream("data\n\n", "event: message\ndata\ndata:\n\n", Told("event:message\nid:2\n")),
+        stream("retry: soon\nretry: -1\nretry\n\n", Told("other: x\nid: 3\n")),
+        stream("data: 5\n\ufeffdata: 6\n\n", Told("event: \n")),
+        stream(Told("event: other\n"), Told("")),
+    ),
+    reaction(
+        "resumes-by-an-id-behind-a-mark",
+        _EVENTS,
+        Plan(
+            {
+                "tools/call": (
+                    stream("\ufeffid: event-1\nretry: 50\ndata: \n\n", cut=True),
+                    stream("id: event-2\r\nretry: 50\r\ndata: \r\n\r\n", cut=True),
+                    stream("id: a\0b\nid: event-3\nid: c\0\nretry: 50\ndata: \n\n", cut=True),
+                    stream("id: event-4\nretry: 50\n\n", cut=True),
+                    USUAL,
+                ),
+                "GET": (plain(405), stream(ANSWER)),
+            }
+        ),
+        *[HELLO] * 4,
+        PING,
     ),
     _answered(
         "answers-no-json-in-a-stream",
