@@ -285,3 +285,7 @@ async def test_the_tap_of_stdio_relays_lines_and_writes_them_down(tmp_path: Path
         (SENT, {"end": "closed"}),
     ]
     assert [one.line for one in seen if one.channel == "stderr"] == [b"ready\n"]
+
+
+def test_all_transcripts_together_stay_small() -> None:
+    assert sum(file.stat().st_size for file in FILES) < 10_000_000

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from conformance import peers
 from conformance.comparing import Allowance, Report, compare, differences
-from conformance.live_plans import plans
+from conformance.live import REFERENCES
+from conformance.live_plans import ALLOWANCES, plans
 from conformance.results import TRANSPORT_OF
 from conformance.summary import REVISIONS
 from tests.support.tables import each_row
@@ -56,3 +57,7 @@ def test_every_revision_is_met_over_every_transport_it_has(tmp_path: Path) -> No
     both = {(revision, name) for revision in REVISIONS for name in TRANSPORT_OF.values()}
     # The stateless era is specified for stdio and Streamable HTTP, and the SDKs have no more.
     assert both - met == {("2026-07-28", "legacy SSE"), ("2026-07-28", "WebSocket")}
+
+
+def test_every_allowance_names_a_reference_and_a_reason() -> None:
+    assert all(allowed.reference in REFERENCES and allowed.reason for allowed in ALLOWANCES)

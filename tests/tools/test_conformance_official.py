@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from conformance import client_driver
+from conformance import client_driver, replay
+from conformance.capture.official import LEFT_OUT
 from conformance.client_driver import SCENARIOS
 from conformance.situation import Situation
 
@@ -37,3 +38,10 @@ def test_the_driver_fails_in_a_scenario_it_does_not_know(monkeypatch: pytest.Mon
     monkeypatch.setenv("MCP_CONFORMANCE_SCENARIO", "a-new-one")
     with pytest.raises(SystemExit, match="there is no such scenario: a-new-one"):
         client_driver.main()
+
+
+def test_every_scenario_is_recorded_but_for_those_that_cannot_be() -> None:
+    recorded = replay.transcripts(["official/"])
+    names = {transcript.header["server"]["name"] for transcript in recorded.values()}
+    assert names == SCENARIOS.keys() - LEFT_OUT.keys()
+    assert len(names) >= 40

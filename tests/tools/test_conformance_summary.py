@@ -134,3 +134,15 @@ def test_the_readme_shows_a_full_run_in_which_everything_held() -> None:
         outcome = dict(zip(head, line))
         assert outcome["failed"] == outcome["warnings"] == "0"
         assert outcome["passed"] != "0"
+
+
+def test_the_checks_in_the_readme_add_up() -> None:
+    """By revision and transport, and by part."""
+    _, table, *_ = readme.section(readme.README.read_text("utf-8")).split("\n\n")
+    rows = {
+        place: [int(cell.partition(" of ")[0]) if cell != summary.NOTHING else 0 for cell in line]
+        for place, line in lines_of(table).items()
+    }
+    total = rows.pop(("all", "all"))
+    assert total == [sum(column) for column in zip(*rows.values())]
+    assert all(sum(parts) == all_of_them for *parts, all_of_them in rows.values())

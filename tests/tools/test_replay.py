@@ -106,3 +106,13 @@ def test_what_a_meeting_learns_of_a_server_is_its_own() -> None:
     with memories_apart():
         assert asyncio.run(main()) == [None, None]
     assert mcpclient.Client._eras.recall("http://127.0.0.1:1/mcp") is None
+
+
+def test_a_difference_that_does_not_occur_in_a_session_fails_it() -> None:
+    name = "http/sdk1-terminated"
+    never = Difference("it", "http/*", ("^never sent: ping$",), "", "", "")
+    transcript = replay.transcripts([name])[name]
+    meeting = replay.replay(name, transcript, CHUNKINGS[0], differences=[*DIFFERENCES, never])
+    assert asyncio.run(meeting).findings == [
+        "a known difference did not occur: it (^never sent: ping$)"
+    ]

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import mcpclient
 from mcpclient.display import shown_words
 from mcpclient.errors import CommandNotFound, ConnectionLost, ProcessExited
 from mcpclient.net.process.stopping import StopLadder
@@ -90,6 +91,20 @@ async def test_the_options_reach_the_process(
     assert shown["environment"]["KEY"] == "value"
     assert not {"API_TOKEN", "PATH"} & shown["environment"].keys()
     assert lines == ["ready", "interrupted"] and transport.stderr_tail == "ready\ninterrupted\n"
+
+
+@pytest.mark.needs_posix
+async def test_what_is_ours_is_not_inherited_unless_that_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-STD-1: by a client of a command, or by a transport."""
+    monkeypatch.setenv("API_TOKEN", "ours")
+    shows = "import os, sys; sys.exit(' '.join(sorted({'PATH', 'API_TOKEN'} & {*os.environ})))"
+    command = [sys.executable, "-S", "-E", "-c", shows]
+    for target in (command, StdioTransport(command)):
+        with pytest.raises(ProcessExited) as caught:
+            await mcpclient.connect(target, stderr="discard")
+        assert caught.value.stderr.strip() == "PATH"
 
 
 async def test_much_noise_is_reported_three_times_under_the_configured_name(

@@ -101,3 +101,15 @@ async def test_a_process_descriptor_costs_no_thread() -> None:
     assert threading.active_count() == before
     let_end(process)
     await until(lambda: bool(codes), "the exit code")
+
+
+async def test_closing_after_the_process_has_been_collected_starts_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """F-LIFE-5"""
+    process = start()
+    watch = ExitWatch(asyncio.get_running_loop(), process, lambda code: None, False)
+    let_end(process)
+    process.wait()
+    monkeypatch.setattr(threading.Thread, "start", pytest.fail)
+    watch.close()
