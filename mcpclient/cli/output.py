@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
 
 TYPE_CHECKING = False  # see mcpclient/__init__.py
 if TYPE_CHECKING:
@@ -61,10 +60,14 @@ def columns_of(stream: TextIO | None) -> int | None:
     if not is_terminal(stream):
         return None
     assert stream is not None
-    columns = 0
-    with suppress(ValueError):
+    # Importing contextlib for this would take a fifth of ``--version``.
+    try:
         columns = int(os.environ.get("COLUMNS", ""))
+    except ValueError:
+        columns = 0
     if columns < 2:
-        with suppress(OSError, ValueError):
+        try:
             columns = os.get_terminal_size(stream.fileno()).columns
+        except (OSError, ValueError):
+            columns = USUAL_COLUMNS
     return (columns if columns > 1 else USUAL_COLUMNS) - 1
