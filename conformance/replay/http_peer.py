@@ -26,6 +26,9 @@ _CHUNKED, _FRAMED = "chunked", "transfer-encoding"
 _EARLY = b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\n\r\n"
 _HEAD_LIMIT = 1 << 20
 
+# Seconds in which a client that has nothing else to do closes a connection.
+_CLOSES_WITHIN = 0.5
+
 
 class HttpPeer:
     """Listens once for every server that was recorded, and hands out the URL of the first."""
@@ -35,6 +38,7 @@ class HttpPeer:
         self._url = urlsplit(url)
         self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], str] = {}
         self._answered = 0
 
     async def start(self) -> str:
@@ -45,6 +49,13 @@ class HttpPeer:
             self._servers.append(server)
             player.names.ports[port] = server.sockets[0].getsockname()[1]
         return player.names.played(self._url.geturl())
+
+    async def left_as_told(self) -> None:
+        """Wait until the client has closed the connections that it cannot use again."""
+        if self._leaving:
+            await asyncio.wait(self._leaving, timeout=_CLOSES_WITHIN)
+        for channel in self._leaving.values():
+            self._player.found(f"the connection of {channel} was to close, and is still there")
 
     async def until_left(self) -> None:
         """Wait until the client has closed all its connections."""
@@ -105,8 +116,14 @@ class HttpPeer:
 
     async def _must_be_left(self, channel: str, reader: RequestReader) -> None:
         """Wait until the client has closed a connection that is said to close after a response."""
-        if await reader.more():
-            self._player.found(f"the connection of {channel} was to close, and was used again")
+        task = asyncio.current_task()
+        assert task is not None
+        self._leaving[task] = channel
+        try:
+            if await reader.more():
+                self._player.found(f"the connection of {channel} was to close, and was used again")
+        finally:
+            del self._leaving[task]
 
     def _refuse(self, request: Record, writer: asyncio.StreamWriter) -> None:
         status = self._player.status_for_extra(request)
@@ -156,10 +173,13 @@ class Exchange:
             f"{name}: {length if name.lower() == 'content-length' else value}"
             for name, value in headers
         ]
-        has_end = self._chunked or header(headers, "content-length") or http["status"] in (204, 304)
+        length_given = header(headers, "content-length")
+        has_end = self._chunked or length_given or http["status"] in (204, 304)
         self._ends_by_closing = not has_end
         options = header(headers, "connection").lower().replace(" ", "").split(",")
-        self.is_last = not has_end or "close" in options
+        # RFC 9112, 6.1: with both lengths, another hop may have seen another end; 204 has none.
+        is_odd = bool(length_given) and (self._chunked or http["status"] == 204)
+        self.is_last = not has_end or "close" in options or is_odd
         status = f"HTTP/1.1 {http['status']} {http['reason']}"
         hints = _EARLY if self._has_hints else b""
         return hints + "\r\n".join([status, *lines, "", ""]).encode("latin-1")

@@ -19,7 +19,7 @@ from unittest.mock import patch
 from mcpclient.client import listed_tools
 from mcpclient.client.answers import answerers
 
-__all__ = ["run_unhurried", "uncounted"]
+__all__ = ["is_unhurried", "run_unhurried", "uncounted"]
 
 Result = TypeVar("Result")
 
@@ -44,6 +44,11 @@ def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
         loop.run_until_complete(loop.shutdown_default_executor())
         asyncio.set_event_loop(None)
         loop.close()
+
+
+def is_unhurried() -> bool:
+    """Whether the running loop has that clock."""
+    return isinstance(asyncio.get_running_loop(), _IdleClockLoop)
 
 
 @contextmanager

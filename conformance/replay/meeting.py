@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from mcpclient.recording.transcript import Transcript
 from .chunkings import Chunking
 from .comparing import Comparison
 from .differences import Known
+from .escaped import escaped_here
 from .http_peer import HttpPeer
 from .names import Names
 from .player import Player
@@ -76,6 +77,7 @@ class Meeting:
 
     async def run(self) -> Report:
         """Meet, and return the report."""
+        escaped = escaped_here()
         peer = self._peer()
         playing: asyncio.Task[None] | None = None
         try:
@@ -87,6 +89,7 @@ class Meeting:
             else:
                 self.player.give_up()
             await self._part("what comes before closing", self.player.finished_script())
+            await peer.left_as_told()
             await self._part("closing", self._user.close())
             self.player.told("closed")
             await self._part("the client's connections", peer.until_left())
@@ -97,7 +100,7 @@ class Meeting:
             if playing is not None:
                 await _cancelled(playing)
             await peer.close()
-        return self._report(playing)
+        return self._report(playing, escaped)
 
     def _peer(self) -> StdioPeer | HttpPeer:
         transport = self._header["transport"]
@@ -183,7 +186,7 @@ class Meeting:
             self._failures.append(f"{what} failed: {ours['detail']}")
         player.compare(what, Comparison(player.names).outcome(note[member], ours))
 
-    def _report(self, playing: asyncio.Task[None] | None) -> Report:
+    def _report(self, playing: asyncio.Task[None] | None, escaped: Iterable[str]) -> Report:
         player = self.player
         recorded = [
             record["notification"]
@@ -197,6 +200,7 @@ class Meeting:
         player.finish()
         if playing is not None and not playing.cancelled() and playing.exception() is not None:
             player.findings.append(f"the player failed: {playing.exception()!r}")
+        player.findings.extend(escaped)
         if player.findings:  # they may be why
             player.findings[:0] = self._failures
         return Report(player.checks, self._known.met, player.findings, player.sent)

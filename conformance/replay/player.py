@@ -15,12 +15,14 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from conformance.scripts import MCPCLIENT
 from mcpclient.recording.transcript import Record, Transcript
 
 from .chunkings import Chunking
 from .comparing import Comparison, described, header, ids_in, key_of
 from .differences import Known
 from .equivalences import RECEIPTS, is_free_order
+from .idle_clock import is_unhurried
 from .names import Names
 from .recorded import is_paced
 
@@ -32,6 +34,11 @@ _LAST_EVENT_ID, _RETRY_AFTER = "last-event-id", "retry-after"
 
 # Seconds by which a timer may be early: what the clock of event loops counts in, on Windows 0.016.
 _CLOCK_STEP = time.get_clock_info("monotonic").resolution
+
+# The machine that recorded a session was busy for a part of the time that it shows, so that a wait
+# of its client begins to count here, in seconds; waits may be random, too, by less than these.
+_NOTICED = 0.5
+_LEAST_SHARE, _MOST_SHARE, _MARGIN = 0.7, 1.3, 0.5
 
 
 class Channel(Protocol):
@@ -111,7 +118,12 @@ class Player:
         self._ended: dict[str, float] = {}
         self._is_given_up = False
         self._is_paced = is_paced(transcript)
-        self._waits_for_busy = transcript.header["script"].get("client", {}).get("retry_busy")
+        script = transcript.header["script"]
+        waits_for_program = "headers_printed" in script.get("client", {}).get("options", {})
+        self._keeps_time = script["driver"] == MCPCLIENT and not waits_for_program
+        self._keeps_time = self._keeps_time and is_unhurried()
+        self._latest = asyncio.get_running_loop().time()
+        self._waits_for_busy = script.get("client", {}).get("retry_busy")
         for line in self.lines:
             if line.record["direction"] == "sent":
                 line.may_miss = known.find(self._missing(line)) is not None
@@ -160,6 +172,7 @@ class Player:
         if unheard is not None:
             self.found(f"too early: {described(line.record)} came before {unheard} was received")
         self._check_order(line)
+        self._check_wait(line)
         self._check_delay(record)
         self._ids.update((id, line.record["channel"]) for id in ids_in(record))
         self._do(line)
@@ -182,6 +195,20 @@ class Player:
                 continue
             if not is_free_order(described(one.record), described(line.record)):
                 self.found(f"order: {described(line.record)} came before {described(one.record)}")
+
+    def _check_wait(self, line: Line) -> None:
+        """See that this library, where it was the client, waits of itself as long as recorded."""
+        if not self._keeps_time or line.number == 1 or "end" in line.record:
+            return
+        before = next(one for one in self.lines if one.number == line.number - 1)
+        recorded = line.record["time"] - before.record["time"]
+        waited = asyncio.get_running_loop().time() - self._latest
+        least = _LEAST_SHARE * recorded if recorded > _NOTICED else 0.0
+        most = _MOST_SHARE * recorded + _MARGIN
+        self.check(
+            least <= waited <= most,
+            f"{described(line.record)} came after {waited:.2f} s, recorded were {recorded:.2f}",
+        )
 
     def _check_delay(self, record: Record) -> None:
         """See that a client which resumes a stream has waited as long as the stream told it to."""
@@ -255,6 +282,7 @@ class Player:
     def _do(self, line: Line) -> None:
         line.done = True
         self.happened += 1
+        self._latest = asyncio.get_running_loop().time()
         self._changed.set()
         progress, self._progress = self._progress, self._progress.get_loop().create_future()
         progress.set_result(None)

@@ -49,6 +49,9 @@ class StdioPeer:
         self._reading = asyncio.get_running_loop().create_task(self._serve())
         return command
 
+    async def left_as_told(self) -> None:
+        """Return at once: a process says how it ends by ending."""
+
     async def until_left(self) -> None:
         """Wait until the client has closed its end."""
         if self._reading is not None:

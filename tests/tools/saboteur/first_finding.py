@@ -1,7 +1,7 @@
 """``python -m tests.tools.saboteur.first_finding [NAME ...]``: replay until something is found.
 
-Each session in one chunking, the next in another, and no further than the first that does not go as
-recorded.
+Each session in one chunking, the next in another; then each in the next chunking, until all have
+been played, and no further than the first that does not go as recorded.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ async def first_finding(names: Sequence[str]) -> str | None:
     """Return the first finding; None when all goes as recorded."""
     turns = asyncio.Semaphore(_AT_ONCE)
 
-    async def meet(number: int, name: str, transcript: Transcript) -> str | None:
+    async def meet(turn: int, number: int, name: str, transcript: Transcript) -> str | None:
         chunkings = replay.chunkings_of(transcript)
         async with turns:
             try:
-                chunking = chunkings[number % len(chunkings)]
+                chunking = chunkings[(number + turn) % len(chunkings)]
                 report = await replay.replay(name, transcript, chunking)
             except Exception as error:
                 return f"{name}: {type(error).__name__}: {error}"
@@ -35,7 +35,8 @@ async def first_finding(names: Sequence[str]) -> str | None:
         return f"{name}: {'; '.join(report.findings[:2]) or 'nothing was checked'}"
 
     meetings = [
-        asyncio.ensure_future(meet(number, *item))
+        asyncio.ensure_future(meet(turn, number, *item))
+        for turn in range(3)
         for number, item in enumerate(replay.transcripts(names).items())
     ]
     try:
