@@ -1,4 +1,4 @@
-"""F-CONF-1, F-CONF-2: the table of the specification's duties names files and tests that exist."""
+"""F-CONF-6: the table of the specification's duties names files and tests that exist."""
 
 from __future__ import annotations
 
