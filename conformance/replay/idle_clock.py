@@ -2,7 +2,7 @@
 
 Both sides of a meeting are in this process, so that a machine that is busy, and bytes that come one
 by one, take no time from the limits that the library has for the silence of a server, and for
-reading the schema of a form or of a tool.
+reading the schema of a form or of a tool; and no token grows older by it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import selectors
 import sys
 import time
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 from unittest.mock import patch
 
 from mcpclient.client import listed_tools
 from mcpclient.client.answers import answerers
+from mcpclient.net.login import authentication
 
 __all__ = ["is_unhurried", "run_unhurried", "uncounted"]
 
@@ -35,9 +36,16 @@ def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
         return asyncio.run(main)
     loop = _IdleClockLoop()
     asyncio.set_event_loop(loop)
-    clock: dict[str, Any] = {"steady_seconds": loop.time}
+    begun = time.time()
+    patched = [
+        patch.object(answerers, "steady_seconds", loop.time),
+        patch.object(listed_tools, "steady_seconds", loop.time),
+        patch.object(authentication, "seconds_since_epoch", lambda: begun + loop.time()),
+    ]
     try:
-        with patch.multiple(answerers, **clock), patch.multiple(listed_tools, **clock):
+        with ExitStack() as stack:
+            for each in patched:
+                stack.enter_context(each)
             return loop.run_until_complete(main)
     finally:
         loop.run_until_complete(loop.shutdown_asyncgens())
