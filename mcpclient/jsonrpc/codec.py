@@ -156,20 +156,22 @@ def encode(message: Mapping[str, Any]) -> bytes:
     Raises `UsageError` for what JSON cannot carry: other types, NaN and infinities, reference
     loops, nesting beyond the interpreter's recursion limit, lone surrogates.
     """
-    for name in VERBATIM_MEMBERS:
-        if type(message.get(name)) is VerbatimObject:
-            return b"".join(_pieces(message, name))
-    params, meta = message.get("params"), None
-    if type(params) is dict and type(params.get("_meta")) is VerbatimObject:
-        meta = params.pop("_meta")  # the last of the params, which are the last of the request
+    params = message.get("params")
+    if type(params) is not dict:
+        for name in VERBATIM_MEMBERS:
+            if type(message.get(name)) is VerbatimObject:
+                return b"".join(_pieces(message, name))
+        return _encoded(message)
+    meta = params.get("_meta")
+    if type(meta) is not VerbatimObject:
+        return _encoded(message)
+    del params["_meta"]  # the last of the params, which are the last of the request
     try:
         line = _encoded(message)
     finally:
-        if type(params) is dict and meta is not None:
-            params["_meta"] = meta
-    if meta is None:
-        return line
-    return b'%b%b"_meta":%b}}' % (line[:-2], b"" if line.endswith(b"{}}") else b",", meta.text)
+        params["_meta"] = meta
+    comma = b"" if line.endswith(b"{}}") else b","
+    return b"".join((line[:-2], comma, b'"_meta":', meta.text, b"}}"))
 
 
 def _encoded(message: Mapping[str, Any]) -> bytes:

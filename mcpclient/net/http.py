@@ -8,7 +8,7 @@ be aborted at any time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from itertools import starmap
 
@@ -38,8 +38,10 @@ class HttpClient:
         self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
         self._connections: set[HttpConnection] = set()
         self.tasks: BackgroundTasks = BackgroundTasks()
-        self._encode_line = lru_cache(64)(partial(_encode_line, dialer))
-        self._encode_field = lru_cache(256)(encode_header)
+        line = lru_cache(64)(partial(_encode_line, dialer))
+        self._encode_head = lru_cache(64)(
+            partial(_encode_head, line, lru_cache(256)(encode_header))
+        )
 
     def request(
         self,
@@ -71,20 +73,16 @@ class HttpClient:
     def encode(self, request: HttpRequest) -> bytes:
         """Return the bytes of a request.
 
-        Most headers are the same from call to call, so each distinct one is validated and encoded
-        only once.
+        Most heads are the same from call to call, and of the others most headers, so each distinct
+        one is validated and encoded only once.
         """
-        parts = [self._encode_line(request.method, request.url)]
-        parts += starmap(self._encode_field, self._with_cookies(request))
-        if request.body is None:
-            parts.append(b"\r\n")
-        else:
-            parts += (b"Content-Length: %d\r\n\r\n" % len(request.body), request.body)
-        return b"".join(parts)
+        fields = self._with_cookies(request) if self.cookies else request.headers
+        head, body = self._encode_head(request.method, request.url, tuple(fields)), request.body
+        if body is None:
+            return head + b"\r\n"
+        return b"%bContent-Length: %d\r\n\r\n%b" % (head, len(body), body)
 
     def _with_cookies(self, request: HttpRequest) -> Iterable[tuple[str, str]]:
-        if not self.cookies:
-            return request.headers
         own = "; ".join(value for name, value in request.headers if name.lower() == "cookie")
         fields = [(name, value) for name, value in request.headers if name.lower() != "cookie"]
         value = self.cookies.header_for(request.url, own)
@@ -129,6 +127,16 @@ class HttpClient:
         idle = self._idle.get(connection.origin)
         if idle and connection in idle:
             idle.remove(connection)
+
+
+def _encode_head(
+    line: Callable[[str, Url], bytes],
+    field: Callable[[str, str], bytes],
+    method: str,
+    url: Url,
+    fields: tuple[tuple[str, str], ...],
+) -> bytes:
+    return b"".join([line(method, url), *starmap(field, fields)])
 
 
 def _encode_line(dialer: Dialer, method: str, url: Url) -> bytes:

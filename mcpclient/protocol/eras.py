@@ -123,17 +123,19 @@ class StatelessEra(EraRules):
         return self._header_parameters
 
     def _mirror(self, message: Message) -> dict[str, str]:
-        headers, method = {"MCP-Protocol-Version": self.version}, message.get("method")
-        if method is not None:
-            headers["Mcp-Method"] = method
-        named_by = _NAMED_BY.get(method or "")
-        if named_by is not None and isinstance(message["params"].get(named_by), str):
-            from .header_parameters import encode_header_value, encode_tool_name
-
-            encoded = encode_tool_name if method == "tools/call" else encode_header_value
-            headers["Mcp-Name"] = encoded(message["params"][named_by])
-        if method == "tools/call":
-            headers.update(self.header_parameters.for_call(message["params"]))
+        method = message.get("method")
+        if method is None:
+            return {"MCP-Protocol-Version": self.version}
+        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
+        named_by = _NAMED_BY.get(method)
+        if named_by is not None:
+            params, repeated = message["params"], self.header_parameters
+            name, is_call = params.get(named_by), method == "tools/call"
+            if isinstance(name, str):
+                encoded = repeated.encode_tool_name if is_call else repeated.encode_value
+                headers["Mcp-Name"] = encoded(name)
+            if is_call:
+                headers.update(repeated.for_call(params))
         return headers
 
     def input_requests(
