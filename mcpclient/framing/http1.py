@@ -73,6 +73,7 @@ class Fault(NamedTuple):
 Event = Union[ResponseHead, BodyChunk, ResponseEnd, Fault]
 
 _NO_TRAILERS = Headers()
+_PLAIN_END = ResponseEnd(_NO_TRAILERS, True)
 
 
 def encode_request(method: str, target: str, headers: Iterable[tuple[str, str]]) -> bytes:
@@ -127,13 +128,14 @@ class ResponseParser:
         """Whether `start` may be called: no response is due, and the connection is intact."""
         return self._keep_alive and self._read is ResponseParser._read_unsolicited
 
-    def start(self, method: str) -> None:
-        """Expect the answer to a request. Raises `RuntimeError` when it is not `reusable`."""
+    def start(self, method: str) -> bool:
+        """Expect the answer to a request. Return False, and do not, when it is not `reusable`."""
         if not self.reusable:
-            raise RuntimeError("this connection cannot take another request")
+            return False
         self._method = method
         self.answer_begun = False
         self._read = ResponseParser._read_head
+        return True
 
     def feed(self, data: bytes) -> list[Event]:
         """Parse the next received bytes; return the events they complete."""
@@ -317,7 +319,8 @@ class ResponseParser:
         if data[position:].strip(b"\r\n"):  # bytes that answer no request
             self._keep_alive = False
         self._read = ResponseParser._read_unsolicited
-        events.append(ResponseEnd(trailers, self._keep_alive))
+        is_plain = self._keep_alive and trailers is _NO_TRAILERS
+        events.append(_PLAIN_END if is_plain else ResponseEnd(trailers, self._keep_alive))
         return position
 
     def _read_trailing(self, data: bytes, position: int, events: list[Event]) -> int:

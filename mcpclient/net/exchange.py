@@ -27,6 +27,9 @@ ERROR_BODY_LIMIT = 64 * 1024
 
 _MAX_REDIRECTS = 5
 
+# The fields of a head that an exchange itself acts on, whatever the status.
+_NOTED = frozenset(("set-cookie", "content-encoding"))
+
 
 class ResponseSink(Protocol):
     """The receiver of one response. No call follows `response_ended` or `response_failed`."""
@@ -312,22 +315,22 @@ class Exchange:
         self._head = head
         if self._channel is not None:
             self._channel.head_received(head)
-        is_guarded = self._client.check is not None
-        if "set-cookie" in head.headers and not is_guarded:
-            self._client.cookies.store(self._request.url, head.headers)
-        if head.status in (307, 308) and not is_guarded:
-            self._redirect = self._redirect_target(head)
-            if self._redirect is not None:
-                return
-        coding = head.headers.get("content-encoding")
-        if coding is not None:
-            self._decoder = ContentDecoder(coding)  # the sink bounds its output
-        if head.status >= 300:
+        status, headers = head.status, head.headers
+        if status >= 300:
             head = head._replace(request=self._bytes.partition(b"\r\n\r\n")[0])
-        if head.status == 401 and self._connection is not None:
-            head = head._replace(certificate=self._connection.certificate)
+            if status == 401 and self._connection is not None:
+                head = head._replace(certificate=self._connection.certificate)
+            elif status in (307, 308) and self._client.check is None:
+                self._redirect = self._redirect_target(head)
+        if not _NOTED.isdisjoint(headers):
+            if "set-cookie" in headers and self._client.check is None:
+                self._client.cookies.store(self._request.url, headers)
+            if "content-encoding" in headers and self._redirect is None:
+                self._decoder = ContentDecoder(headers["content-encoding"])  # its sink has bounds
+        if self._redirect is not None:
+            return
         if self._authorization is not None:
-            if head.status in (401, 403):
+            if status in (401, 403):
                 self._refused = head
                 return
             try:

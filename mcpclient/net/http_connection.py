@@ -10,6 +10,7 @@ import re
 import select
 from collections import deque
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Callable
 
 from ..errors import ConnectionLost, McpError
@@ -97,14 +98,12 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def run(self, exchange: Exchange, method: str, request: bytes) -> None:
         """Write a request; its response goes to ``exchange``."""
-        self.end_rest()
+        self._rests = self._is_sent = False
         self._exchange = exchange
-        self._is_sent = False
-        if self._transport is None or not self._parser.reusable:  # since it was opened
+        if self._transport is None or not self._parser.start(method):  # ended since it was opened
             reason = f"the server at {self.url.shown} ended the connection before the request"
             self._fail(self._parser.fault or ConnectionLost(reason))
         else:
-            self._parser.start(method)
             self._transport.write(request)
             # If a transport fails to write at once, it is closing by now. The proactor of Windows
             # reports that later; then the request counts as sent.
@@ -133,7 +132,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         if hasattr(select, "poll"):
             poll = select.poll()
             poll.register(socket.fileno(), select.POLLIN)
-            self._heard = lambda: poll.poll(0)
+            self._heard = partial(poll.poll, 0)
         else:  # Windows, where `select` has no limit that matters
             self._heard = lambda: select.select([socket.fileno()], [], [], 0)[0]
 
@@ -141,19 +140,16 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
         return self._buffer
 
     def buffer_updated(self, nbytes: int) -> None:
-        self._dispatch(self._parser.feed(bytes(self._buffer[:nbytes])))
-
-    def _dispatch(self, events: list[Event]) -> None:
-        self._events += events
+        self._events += self._parser.feed(bytes(self._buffer[:nbytes]))
         if self._rest is None:
             self._work()
 
     def _work(self) -> None:
         """Pass on received bytes, for one turn of the loop at most."""
-        pieces = 0
-        while self._decoding is not None or self._events:
+        pieces, events = 0, self._events
+        while events or self._decoding is not None:
             if self._decoding is None:
-                self._handle(self._events.popleft())
+                self._handle(events.popleft())
             elif next(self._decoding, self) is self:
                 self._decoding = None
             else:
@@ -175,19 +171,18 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def _handle(self, event: Event) -> None:
         exchange = self._exchange
-        kind = type(event)
         if exchange is None:
-            if kind is not ResponseEnd:
+            if type(event) is not ResponseEnd:
                 self.abort()
-        elif kind is BodyChunk:
-            self._decoding = exchange.body_received(event[0])  # type: ignore[arg-type]
-        elif isinstance(event, ResponseHead):
+        elif type(event) is BodyChunk:
+            self._decoding = exchange.body_received(event.data)
+        elif type(event) is ResponseHead:
             if not self._idle_time:
                 self._idle_time = _idle_time(event.headers.get("keep-alive") or "")
             exchange.head_received(event)
-        elif isinstance(event, ResponseEnd):
+        elif type(event) is ResponseEnd:
             self._end(exchange, keep_alive=event.keep_alive)
-        elif isinstance(event, Fault):
+        elif type(event) is Fault:
             self._fail(self._parser.fault or ConnectionLost(event.reason))
 
     def _end(self, exchange: Exchange, *, keep_alive: bool) -> None:
@@ -208,7 +203,9 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
             exchange.connection_failed(error, answer_begun=begun, sent=self._is_sent)
 
     def eof_received(self) -> bool:
-        self._dispatch(self._parser.feed_eof())
+        self._events += self._parser.feed_eof()
+        if self._rest is None:
+            self._work()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -90,7 +90,7 @@ class StreamableHttpTransport(HttpTransport[Post]):
             self._opening_began = asyncio.get_running_loop().time()
         if session_id is not None:
             headers.append(("Mcp-Session-Id", session_id))
-        request = HttpRequest("POST", self.url, headers, body, repeatable=outgoing.repeatable)
+        request = HttpRequest("POST", self.url, headers, body, outgoing.repeatable)
         post = Post(self, outgoing, session_id)
         post.begin(self._start(request, post, outgoing))
         self.posts[post.key] = post
