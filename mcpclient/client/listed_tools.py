@@ -40,7 +40,8 @@ class ListedTools(Observer):
     ``mode``: ``"warn"``, ``"strict"`` or ``"off"``; ``limits``: how much checking one result may
     cost. ``are_stale``: whether there has been no list since a change. ``only_tasks``: the names of
     those that can be called as a task only: no other call can succeed. ``secret_schemas``: the
-    input schemas of those with arguments that they mark as secret.
+    input schemas of those with arguments that they mark as secret. ``schemas``: the output schemas
+    of those whose results are checked.
     """
 
     def __init__(self, mode: str = "warn", limits: SchemaLimits | None = None) -> None:
@@ -53,9 +54,9 @@ class ListedTools(Observer):
         self._definitions: dict[str, Tool] = {}
         self.only_tasks: frozenset[str] = frozenset()
         self.secret_schemas: dict[str, Any] = {}
+        self.schemas: dict[str, object] = {}
         self.are_stale: bool = True
         self._changes = 0
-        self._schemas: dict[str, object] = {}
         self._compiled: dict[str, Schema | str] = {}
         self._wasted = 0.0
 
@@ -69,7 +70,7 @@ class ListedTools(Observer):
         changes = self._changes
         before = self if is_more else ListedTools()
         definitions, secret_schemas = {**before._definitions}, {**before.secret_schemas}
-        only_tasks, schemas = {*before.only_tasks}, {**before._schemas}
+        only_tasks, schemas = {*before.only_tasks}, {**before.schemas}
         for tool in tools:
             yield
             name = tool.name
@@ -90,9 +91,9 @@ class ListedTools(Observer):
         self._compiled = {
             name: compiled
             for name, compiled in self._compiled.items()
-            if name in schemas and _is_same(schemas[name], self._schemas[name])
+            if name in schemas and _is_same(schemas[name], self.schemas[name])
         }
-        self._schemas = schemas
+        self.schemas = schemas
 
     def find(self, name: str) -> Tool | None:
         """Return the definition of a tool; None where it is not known, or may have changed."""
@@ -124,7 +125,7 @@ class ListedTools(Observer):
         ``relist``: called before strict mode fails a call over a schema that may be out of date.
         """
         result = CallToolResult(raw)
-        if tool not in self._schemas:
+        if tool not in self.schemas:
             return result
         try:
             self.check(tool, result)
@@ -143,12 +144,12 @@ class ListedTools(Observer):
         In strict mode raises `ProtocolViolation` instead. The result of a failed tool is not
         checked. A schema that cannot be used, and a check over the limits, are only ever a warning.
         """
-        if tool not in self._schemas or result.is_error:
+        if tool not in self.schemas or result.is_error:
             return
         try:
             schema = self._schema_of(tool)
         except UsageError as error:  # this copy lacks the part; the server has run the tool
-            self._mode, self._schemas = "off", {}
+            self._mode, self.schemas = "off", {}
             schema = f"results are not checked: {error}"
         if isinstance(schema, str):
             result.warnings.append(schema)
@@ -184,7 +185,7 @@ class ListedTools(Observer):
                 hurry = min(limits.seconds, _HURRY)
                 limits = SchemaLimits(**{**vars(limits), "seconds": hurry})
             try:
-                compiled = compile_schema(self._schemas[tool], clock=steady_seconds, limits=limits)
+                compiled = compile_schema(self.schemas[tool], clock=steady_seconds, limits=limits)
             except McpError as error:
                 self._wasted += steady_seconds() - began
                 compiled = f"the output schema of tool {tool!r} was not checked: {error}"
@@ -213,7 +214,7 @@ def checked_arguments(arguments: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """Return the arguments of a call; raise `UsageError` for those that are not a JSON object."""
     if arguments is None:
         return {}
-    if not isinstance(arguments, Mapping):
+    if type(arguments) is not dict and not isinstance(arguments, Mapping):
         kind = type(arguments).__name__
         raise UsageError(f'arguments are a mapping such as {{"name": "value"}}, not {kind}')
     for name in arguments:

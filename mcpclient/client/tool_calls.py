@@ -129,7 +129,9 @@ class ToolCalls(Requests):
         else:
             limits = self._limits("tools/call", timeout, max_timeout, headers=headers, tool=name)
             raw = await self._request_tool(name, arguments, limits, on_progress, meta)
-            result = await self._listed.checked(name, raw, self._caller.refresh_tools)
+            result = CallToolResult(raw)
+            if name in self._listed.schemas:
+                result = await self._listed.checked(name, raw, self._caller.refresh_tools)
         if raise_on_error and result.is_error:
             raise ToolError(name, result)
         if returns is not None:

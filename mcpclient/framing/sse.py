@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Union
 
-from .ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer, OversizedLine
+from .ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer
 
 MAX_RETRY = 86_400_000
 """The longest reconnection time that is accepted, in milliseconds: one day."""
@@ -80,19 +80,19 @@ class EventDecoder:
         if b"\r" in data:
             data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         lines = self._framer.feed(data)
+        if lines and self._is_first_line:
+            self._is_first_line = False
+            if isinstance(lines[0], bytes) and lines[0].startswith(_BOM):
+                lines[0] = lines[0][len(_BOM) :]
         lines.reverse()
         while lines:
             line = lines.pop()  # it may be large, and is not kept here
-            if self._is_first_line:
-                self._is_first_line = False
-                if isinstance(line, bytes) and line.startswith(_BOM):
-                    line = line[len(_BOM) :]
-            if isinstance(line, OversizedLine):
-                self._drop(events)
-            elif line:
+            if not line:
+                self._dispatch(events)
+            elif isinstance(line, bytes):
                 self._take_line(line, events)
             else:
-                self._dispatch(events)
+                self._drop(events)
         if self._framer.unfinished > self._max_line:
             self._drop(events)
         return events

@@ -12,6 +12,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable
+from functools import cached_property, lru_cache
 from typing import Callable
 
 from ..errors import ConnectionLost, HttpError, McpError, MessageTooLarge
@@ -42,6 +43,7 @@ _MAX_QUESTION_LENGTH = 1024
 _MIN_DELAY = 0.05
 
 
+@lru_cache(16)
 def is_event_stream(content_type: str) -> bool:
     """Whether a Content-Type names server-sent events."""
     return content_type.partition(";")[0].strip().lower() == "text/event-stream"
@@ -68,10 +70,18 @@ class EventStream:
         self.request_id = request_id
         self._decoder = EventDecoder(max_message_size)
         self._retry: int | None = None
-        self._seen: deque[str] = deque(maxlen=_REMEMBERED)
         self._previous_id = ""
         self._replaying = False
-        self._retries = Retries()
+
+    # What most streams do not need, since they end with their answer.
+
+    @cached_property
+    def _seen(self) -> deque[str]:
+        return deque(maxlen=_REMEMBERED)
+
+    @cached_property
+    def _retries(self) -> Retries:
+        return Retries()
 
     def feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes of the current connection complete."""

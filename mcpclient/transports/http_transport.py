@@ -59,6 +59,7 @@ class HttpTransport(Transport, Generic[PostT]):
     most_draining: int = 4
     drains_for: float | None = 30.0
     receiver: Receiver
+    _loop: asyncio.AbstractEventLoop
     _turns: asyncio.Semaphore
 
     def __init__(
@@ -96,6 +97,7 @@ class HttpTransport(Transport, Generic[PostT]):
         """Prepare to send; the first message opens the first connection."""
         self.receiver = receiver
         self._is_open = True
+        self._loop = asyncio.get_running_loop()
         self._turns = asyncio.Semaphore(_MAX_ANSWERS)  # belongs to the running loop
 
     def send(self, outgoing: Outgoing) -> Awaitable[None] | None:
@@ -150,11 +152,10 @@ class HttpTransport(Transport, Generic[PostT]):
         """Read on for a while, unless that is done for too many: then the oldest is closed."""
         if post in self.draining:
             return
-        loop = asyncio.get_running_loop()
-        end = math.inf if self.drains_for is None else loop.time() + self.drains_for
+        end = math.inf if self.drains_for is None else self._loop.time() + self.drains_for
         self.draining[post] = end
         if self._draining_timer is None and end < math.inf:  # one for all: nearly all end at once
-            self._draining_timer = loop.call_at(end, self._end_draining, end)
+            self._draining_timer = self._loop.call_at(end, self._end_draining, end)
         if len(self.draining) > self.most_draining:
             next(iter(self.draining)).abort()
 
@@ -162,8 +163,7 @@ class HttpTransport(Transport, Generic[PostT]):
         self._draining_timer = None
         for post, end in list(self.draining.items()):
             if end > now:
-                loop = asyncio.get_running_loop()
-                self._draining_timer = loop.call_at(end, self._end_draining, end)
+                self._draining_timer = self._loop.call_at(end, self._end_draining, end)
                 break
             post.abort()
 
