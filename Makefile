@@ -19,7 +19,7 @@ demo: ## run a real session with an embedded server (needs nothing but Python)
 
 # The tests of a file run on one core, so that what they share is made once.
 test: $(stamp) ## run the tests, but for the few slow ones that check runs as well
-	$(python) -m pytest -n auto --dist loadfile -m "not slow"
+	$(python) -m pytest -p tests.support.forking -n auto --dist loadfile -m "not slow"
 
 check: $(stamp) ## lint, types, floors, tests, and their coverage
 	$(VENV)/bin/ruff check

@@ -115,6 +115,13 @@ def test_no_cookie_makes_a_request_invalid() -> None:
     assert browser.sends() == ""
 
 
+def test_cookies_are_sent_in_the_order_they_were_set() -> None:
+    """F-HTTP-14: whatever a value holds."""
+    browser = Browser()
+    browser.receives("b=1", 'a="x=/~\xe9"', "c=")
+    assert browser.sends() == 'b=1; a="x=/~\xe9"; c='
+
+
 def test_cookies_of_the_caller_go_first_and_win() -> None:
     """F-HTTP-14: in the one Cookie field, with nothing of the caller's changed."""
     browser = Browser()

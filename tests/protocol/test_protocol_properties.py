@@ -1,30 +1,24 @@
-"""Parsers and small machines of the protocol: what goes in comes out, and nothing raises."""
+"""JSON within front matter, which is YAML, has the values that JSON has."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpclient.formats.front_matter import FlowReader, parse_front_matter, same_content
-from mcpclient.framing.headers import encode_header
-from mcpclient.protocol.header_parameters import HeaderParameters
 from tests.support.properties import examples
-from tests.support.strategies import clean_texts, json_values
-
-# YAML, which has JSON in it
+from tests.support.strategies import clean_texts
 
 
 def renderings(value: Any) -> list[str]:
     """One value as front matter may have it under a key: as a flow, and in blocks."""
-    return [f"key: {json.dumps(value)}", f"key: {json.dumps(value, indent=1)}", *blocks(value)]
-
-
-def blocks(value: Any) -> list[str]:
-    is_nested = isinstance(value, (dict, list)) and value
-    return ["\n".join(["key:", *_lines(value, 2)])] if is_nested else []
+    found = [f"key: {json.dumps(value)}", f"key: {json.dumps(value, indent=1)}"]
+    if isinstance(value, (dict, list)) and value:
+        found.append("\n".join(["key:", *_lines(value, 2)]))
+    return found
 
 
 def _lines(value: Any, indent: int) -> list[str]:
@@ -58,26 +52,3 @@ def test_json_is_read_as_yaml(value: Any) -> None:
         reader = FlowReader(text + " # more")
         assert reader.value() == value
         assert reader.position == len(text)
-
-
-schema_names = st.sampled_from(["properties", "a", "items", "x-mcp-header", "type", "enum"])
-tool_schemas = st.recursive(
-    st.sampled_from(["A", "b", "string", "integer", "boolean", " ", 5, None]),
-    lambda inner: st.dictionaries(schema_names, inner, max_size=3) | st.lists(inner, max_size=2),
-    max_leaves=12,
-)
-
-
-@examples(40)
-@given(tool_schemas, json_values)
-@example({"properties": {"a": {"type": "string", "x-mcp-header": "A"}}}, {"a": "\u2713"})
-def test_any_schema_has_header_parameters_or_a_fault(schema: Any, arguments: Any) -> None:
-    """F-HTTP-9: a tool whose annotations are wrong is refused, and sends nothing."""
-    known = HeaderParameters()
-    try:
-        known.learn({"name": "t", "inputSchema": schema})
-    except ValueError as error:
-        assert str(error)
-        assert known.for_call({"name": "t", "arguments": arguments}) == {}
-    for name, value in known.for_call({"name": "t", "arguments": arguments}).items():
-        encode_header(name, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import given, settings
-from hypothesis.strategies import none
+from hypothesis.strategies import integers, lists, none
 
 # What Hypothesis tries of a test that does not say how many.
 USUAL = 100
@@ -20,6 +20,12 @@ def prepare(nothing: None) -> None:
 
     That has to come before `gc.freeze`: what is frozen is not found.
     """
+
+
+@settings(max_examples=3, database=None)
+@given(lists(integers(), min_size=200, max_size=200))
+def gather_constants(numbers: list[int]) -> None:
+    """Have Hypothesis read the constants of all modules, which it draws one time in twenty."""
 
 
 def examples(count: int, **options: Any) -> settings:

@@ -32,6 +32,13 @@ def test_closing_has_a_limit(value: Any) -> None:
     assert timeouts(close=0).close == 0
 
 
+@pytest.mark.parametrize("value", ["-1", "nan", "five", "1 s"])
+def test_a_limit_of_the_environment_that_is_not_one(value: str) -> None:
+    """F-API-7: the variable is named."""
+    with pytest.raises(UsageError, match="MCP_TOOL_TIMEOUT"):
+        timeouts(environ={"MCP_TOOL_TIMEOUT": value})
+
+
 def test_limits_of_one_call() -> None:
     """F-API-7: tools have an idle limit of their own, and each call may have others."""
     limits = timeouts(environ={"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pytest
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from hypothesis.strategies import sampled_from
 
 from mcpclient.client.connection import reconnection
 from mcpclient.client.connection.reconnection import OUTCOMES, TABLE, Action, Event, Status
-from tests.support.properties import examples
 from tests.support.tables import each_row
 
 FORBIDDEN = {Status.NEEDS_APPROVAL, Status.DENIED}
@@ -104,88 +102,67 @@ def test_the_table_has_no_row_that_does_nothing() -> None:
         assert actions and found is after, (state, event)
 
 
-@each_row("status", Status)
-def test_a_status_is_its_text(status: Status) -> None:
-    """F-MANY-2: to be shown, compared, and written as JSON."""
-    assert str(status) == status.value == status == status.name.lower()
-
-
 def test_states() -> None:
-    """F-MANY-2, seed 004: all that a user may want to tell apart."""
+    """F-MANY-2, seed 004: all that a user may want to tell apart, each of which is its text."""
+    assert all(str(each) == each.value == each == each.name.lower() for each in Status)
     assert {status.value for status in Status} == {
         *("disabled", "needs_approval", "denied", "connecting", "connected", "reconnecting"),
         *("failed", "needs_auth", "needs_client_registration", "deferred", "closed"),
     }
 
 
-class World(RuleBasedStateMachine):
+class World(NamedTuple):
     """A server, its attempts and its pauses, as `server.Server` has them, without time."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.state = Status.CLOSED
-        self.is_attempting = self.is_pausing = self.is_open = False
-        self.wanted = False
+    state: Status = Status.CLOSED
+    is_attempting: bool = False
+    is_pausing: bool = False
+    is_open: bool = False
+    wanted: bool = False
 
-    def feed(self, event: Event | Status) -> None:
-        self.state, actions = step(self.state, event)
+    def after(self, event: Event | Status, **changes: bool) -> World:
+        state, actions = step(self.state, event)
+        world = self._replace(state=state, **changes)
         for action in actions:
             if action is Action.STOP:
-                self.is_attempting = self.is_pausing = False
+                world = world._replace(is_attempting=False, is_pausing=False)
             elif action is Action.CLOSE:
-                self.is_open = False
+                world = world._replace(is_open=False)
             elif action is Action.OPEN:
-                self.is_attempting, self.is_pausing = True, False
+                world = world._replace(is_attempting=True, is_pausing=False)
             elif action is Action.PAUSE:
-                assert not self.is_attempting
-                self.is_pausing = True
+                assert not world.is_attempting
+                world = world._replace(is_pausing=True)
+        return world
 
-    @rule()
-    def user_connects(self) -> None:
-        self.wanted = True
-        self.feed(Event.CONNECT)
+    def next_ones(self) -> Iterator[World]:
+        """Yield what may come by the user, a call, or an end of what goes on."""
+        yield self.after(Event.CONNECT, wanted=True)
+        yield self.after(Event.DISCONNECT, wanted=False)
+        yield self.after(Event.CALL)
+        for outcome in OUTCOMES if self.is_attempting else ():
+            is_open = outcome is Status.CONNECTED
+            yield self.after(outcome, is_attempting=False, is_open=is_open)
+        if self.is_open:
+            yield self.after(Event.LOST)
+        if self.is_pausing:
+            yield self.after(Event.RETRY, is_pausing=False)
 
-    @rule()
-    def user_disconnects(self) -> None:
-        self.wanted = False
-        self.feed(Event.DISCONNECT)
 
-    @rule()
-    def call(self) -> None:
-        self.feed(Event.CALL)
-
-    @precondition(lambda self: self.is_attempting)
-    @rule(outcome=sampled_from(sorted(OUTCOMES)))
-    def attempt_ends(self, outcome: Status) -> None:
-        self.is_attempting, self.is_open = False, outcome is Status.CONNECTED
-        self.feed(outcome)
-
-    @precondition(lambda self: self.is_open)
-    @rule()
-    def connection_is_lost(self) -> None:
-        self.feed(Event.LOST)
-
-    @precondition(lambda self: self.is_pausing)
-    @rule()
-    def pause_is_over(self) -> None:
-        self.is_pausing = False
-        self.feed(Event.RETRY)
-
-    @invariant()
-    def status_says_what_goes_on(self) -> None:
-        assert self.is_open == (self.state is Status.CONNECTED)
-        if self.state is Status.CONNECTING:
-            assert self.is_attempting and not self.is_pausing
-        elif self.state is Status.RECONNECTING:
-            assert self.is_attempting or self.is_pausing  # never forgotten
+def test_a_status_says_what_goes_on_and_nothing_does_against_the_will_of_the_user() -> None:
+    """F-MANY-5: in every world that can be reached; no server is ever forgotten."""
+    left = [World()]
+    seen = set(left)
+    while left:
+        world = left.pop()
+        doing = (world.is_attempting, world.is_pausing)
+        assert world.is_open == (world.state is Status.CONNECTED)
+        if world.state is Status.RECONNECTING:
+            assert any(doing)
         else:
-            assert not self.is_attempting and not self.is_pausing
-
-    @invariant()
-    def nothing_happens_against_the_will_of_the_user(self) -> None:
-        if not self.wanted:
-            assert self.state in FORBIDDEN | ENDED and not self.is_open
-
-
-World.TestCase.settings = examples(60, stateful_step_count=30)
-TestWorld = World.TestCase
+            assert doing == (world.state is Status.CONNECTING, False)
+        if not world.wanted:
+            assert world.state in FORBIDDEN | ENDED and not world.is_open
+        left += {*world.next_ones()} - seen
+        seen.update(left)
+    assert {world.state for world in seen} >= {*OUTCOMES, Status.RECONNECTING}

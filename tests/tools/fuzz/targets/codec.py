@@ -26,7 +26,7 @@ def check_round_trip(message: dict[str, object]) -> None:
     except UsageError:  # NaN, infinities and lone surrogates are read, and never written
         return
     assert b"\n" not in line
-    assert decode(line) == message
+    assert decode(line) == decode(b"\xef\xbb\xbf" + line) == message
     message_id = message.get("id")
     if "method" not in message and type(message_id) is int and abs(message_id) < 10**18:
         assert find_response_id(line) == message_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from ipaddress import ip_address
 
 from mcpclient.auth.url_guard import (
@@ -10,6 +11,7 @@ from mcpclient.auth.url_guard import (
     check_address,
     host_of,
     origin_of,
+    resolve,
     without_query,
 )
 from mcpclient.errors import SsrfError, UsageError
@@ -23,6 +25,8 @@ STRICT = UrlPolicy()
 def target(data: bytes) -> None:
     url, issuer = lines_of(data, 2)
     without_query(url)
+    with suppress(SsrfError):
+        assert isinstance(resolve("https://a.example/b", url), str)
     for policy in (STRICT, UrlPolicy(allow_insecure_http=True, allow_loopback=True)):
         for named_by in (None, issuer or "https://issuer.example"):
             try:
