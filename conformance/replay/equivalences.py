@@ -8,6 +8,7 @@ for what the user got, ``told`` for what he was notified of.
 from __future__ import annotations
 
 import enum
+import functools
 import re
 import sys
 from dataclasses import dataclass
@@ -211,6 +212,7 @@ def header_treatment(name: str) -> Treatment | None:
     return _TREATMENTS.get((name,))
 
 
+@functools.cache
 def place_treatment(kinds: tuple[str, ...], path: tuple[str, ...]) -> Treatment | None:
     """Return how a value in a message of these kinds is compared; None: it must be equal."""
     found = (_TREATMENTS.get((kind, *path)) for kind in kinds)

@@ -92,6 +92,8 @@ class Names:
 
     def is_text(self, recorded: str, ours: str) -> bool:
         """Whether a string says the same, but for ports and secrets; secrets are bound by it."""
+        if ":" not in ours and "%3A" not in ours and "redacted-" not in recorded:
+            return recorded == ours
         ours = _with_ports(ours, {played: port for port, played in self.ports.items()})
         pieces = _SECRET.split(recorded)
         if len(pieces) == 1:

@@ -2,7 +2,7 @@
 
 Each worker of pytest-xdist imports and collects all tests by itself, which takes as long as a tenth
 of the quick ones. Here the numbers of the files wait in a pipe, from which each fork reads the next
-one; what a file shares is made once, as with ``--dist loadfile``. Where processes cannot be forked
+one; fixtures of a file are made once, as with ``--dist loadfile``. Where processes cannot be forked
 safely, which is everywhere but on Linux, ``-n`` starts the workers of pytest-xdist as ever.
 """
 
@@ -66,7 +66,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 
 
 def _report(session: pytest.Session, forks: dict[Connection, BaseProcess]) -> None:
-    """Hand to pytest what the forks send, until all have ended."""
+    """Hand the messages of the forks to pytest, until all have ended."""
     hook, running = session.config.hook, dict.fromkeys(forks, "between tests")
     while running:
         for reading in wait([*running]):
@@ -111,12 +111,12 @@ def _run(session: pytest.Session, items: Iterator[pytest.Item], sending: Connect
     try:
         item = next(items, None)
         while item:
-            # The next one is known first, since what both of them use is kept for it.
+            # The next one is known first, since fixtures that both of them use are kept for it.
             following = next(items, None)
             item.ihook.pytest_runtest_protocol(item=item, nextitem=following)
             item = following
     finally:
-        capture.stop_global_capturing()  # prints what was written between tests
+        capture.stop_global_capturing()  # prints the output between tests
 
 
 class _Reporter:

@@ -136,7 +136,7 @@ class World(NamedTuple):
         return world
 
     def next_ones(self) -> Iterator[World]:
-        """Yield what may come by the user, a call, or an end of what goes on."""
+        """Yield the worlds after each event that is possible in this one."""
         yield self.after(Event.CONNECT, wanted=True)
         yield self.after(Event.DISCONNECT, wanted=False)
         yield self.after(Event.CALL)
