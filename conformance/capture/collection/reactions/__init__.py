@@ -14,6 +14,7 @@ from conformance.capture.collection.reactions import (
     caching,
     connections,
     devices,
+    limits,
     logins,
     openings,
     options,
@@ -50,6 +51,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *devices.SESSIONS,
     *refusals.SESSIONS,
     *tokens.SESSIONS,
+    *limits.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

@@ -25,6 +25,7 @@ _LENGTHS = (
     "the connection."
 )
 _JSON = {"Content-Type": "application/json"}
+_TYPE = "Content-Type: application/json\r\n"
 
 
 def _raw(text: str) -> Reply:
@@ -78,6 +79,20 @@ SESSIONS: tuple[Reaction, ...] = (
             '31\r\n{"jsonrpc":"2.0","id":4,"result":{"content":[] }}\r\n0\r\n\r\n'
         ),
         _raw("HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n{}"),
+        _raw("HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n"),
+    ),
+    called(
+        "answers-after-empty-lines",
+        "RFC 9112, 2.2: an empty line before a message does no harm; another line is no response.",
+        *(
+            _raw(f"{before}HTTP/1.0 200 OK\r\n{_TYPE}Content-Length: 49\r\n\r\n{body}")
+            for before, body in (
+                ("\r\n", '{"jsonrpc":"2.0","id":2,"result":{"content":[]}} '),
+                ("\r\n\r\n", '{"jsonrpc":"2.0","id":3,"result":{"content":[]}} '),
+                ("\n\n\n", '{"jsonrpc":"2.0","id":4,"result":{"content":[]}} '),
+                (" \r\n", '{"jsonrpc":"2.0","id":5,"result":{"content":[]}} '),
+            )
+        ),
     ),
     called(
         "answers-with-lengths",

@@ -147,6 +147,11 @@ _LEGACY = {
         json(issuer=f"{ORIGIN}/tenant", code_challenge_methods_supported=["S256"], **_ENDPOINTS),
     ),
 }
+_AS_CLIENT = {
+    "client_secret": "the-secret-of-client-1",
+    "options": {**_OF_TENANT["options"], "client_id": "client-1"},
+}
+_LEGACY_AND_OWN = {**_LEGACY, f"{_AS}/tenant": _LEGACY[_AS]}
 
 _OTHERWISE = (
     *(
@@ -170,6 +175,7 @@ _OTHERWISE = (
             ("another-issuer", {"options": {"issuer": "https://example.com"}}, {}),
             ("an-issuer-named-elsewhere", _OF_TENANT, _LEGACY),
             ("an-issuer-named-elsewhere-with-a-secret", {**_OF_TENANT, **_SECRET}, _LEGACY),
+            ("an-issuer-that-says-so-itself", _AS_CLIENT, _LEGACY_AND_OWN),
         )
     ),
     login(
@@ -236,6 +242,13 @@ _GRANTED = (
             "without-code": "state=nobodys",
         }.items()
     ),
+)
+
+# A refusal that says more than anybody reads, and does not end.
+_ENDLESS = Reply(
+    401,
+    {"WWW-Authenticate": 'Bearer scope="tools"'},
+    events=(f"data: {'x' * 66_000}\n\n", Await("never")),
 )
 
 _RENEWED = (
@@ -321,6 +334,7 @@ _RENEWED = (
             ("hello-always", "initialize", (refused(401),)),
             ("initialized", "notifications/initialized", (refused(401), USUAL)),
             ("the-stream", "GET", (refused(401), plain(405))),
+            ("hello-without-end", "initialize", (_ENDLESS, USUAL)),
             ("the-stream-always", "GET", (refused(401),)),
             ("the-end", "DELETE", (refused(401),)),
         )

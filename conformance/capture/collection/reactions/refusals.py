@@ -28,13 +28,51 @@ _DONE = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[]}}'
 _WANTED: Any = {"resultType": "input_required", "inputRequests": {"who": WHO}}
 _KEPT = {"contents": [{"uri": "test://one", "text": "1"}], "ttlMs": 60_000, "cacheScope": "public"}
 
+_LONG_REFUSAL = Reply(
+    500,
+    {"Content-Type": "text/plain", "Content-Encoding": "gzip"},
+    body=gzip.compress(b"x" * 70_000, mtime=0),
+)
+
+
+_PARAMETER = {"type": "string", "x-mcp-header": "Deep"}
+
 
 def _deep(depth: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {"type": "string", "x-mcp-header": "Deep"}
+    schema: dict[str, Any] = _PARAMETER
     for _ in range(depth):
         schema = {"type": "object", "properties": {"a": schema}}
     return schema
 
+
+def _aside(depth: int, *ways: str) -> dict[str, Any]:
+    """Return a schema whose parameter is below other members than properties, taken in turn."""
+    schema: dict[str, Any] = _PARAMETER
+    for number in range(depth):
+        way = ways[number % len(ways)]
+        schema = {way: [schema]} if way == "anyOf" else {way: schema}
+    return schema
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    arguments: Any = "b"
+    for _ in range(depth):
+        arguments = {"a": arguments}
+    return dict(arguments)
+
+
+# A step into properties is one level, into another member one, and into a list one more.
+_BOTTOMS = [
+    {"name": f"by-{name}-{depth}", "inputSchema": {"type": "object", **schema}}
+    for name, depths, schema_at in (
+        ("properties", (64, 65), _deep),
+        ("items", (64, 65), lambda depth: _aside(depth, "not")),
+        ("lists", (32, 33), lambda depth: _aside(depth, "anyOf")),
+        ("both", (42, 43), lambda depth: _aside(depth, "anyOf", "not")),
+    )
+    for depth in depths
+    for schema in [schema_at(depth)]
+]
 
 SESSIONS: tuple[Reaction, ...] = (
     stateless(
@@ -92,6 +130,18 @@ SESSIONS: tuple[Reaction, ...] = (
         {"do": "call_tool", "name": "at-9", "arguments": {"a": {"a": "b"}}},
         transports="http",
     ),
+    stateless(
+        "describes-headers-below-all-depths",
+        "Streamable HTTP, Custom Headers (SEP-2243): only properties that are reachable from the "
+        "root; this library looks 64 levels deep.",
+        {"tools/list": (Reply(result={"tools": _BOTTOMS}),)},
+        LIST_TOOLS,
+        *[
+            {"do": "call_tool", "name": f"by-properties-{depth}", "arguments": _nested(depth)}
+            for depth in (64, 65)
+        ],
+        transports="http",
+    ),
     reaction(
         "ends-in-a-coding",
         "RFC 9110, 8.4: a body that ends within its coding is not whole.",
@@ -106,7 +156,7 @@ SESSIONS: tuple[Reaction, ...] = (
                     Reply(200, {**_JSON, "Content-Encoding": "deflate"}, body=b"\x78"),
                     plain(307, "moved for now", Location="/mcp?b"),
                     plain(200),
-                    Reply(500, {"Content-Type": "text/plain"}, body=b"x" * 70_000),
+                    _LONG_REFUSAL,
                     USUAL,
                 )
             }

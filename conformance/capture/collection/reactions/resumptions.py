@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from conformance.capture.collection.reactions.parts import (
     AGAIN,
     ANSWER,
@@ -10,6 +12,7 @@ from conformance.capture.collection.reactions.parts import (
     HELLO,
     LOG,
     PING,
+    RESOURCES_CHANGED,
     RESUMES,
     TOOLS_CHANGED,
     USUAL,
@@ -29,7 +32,52 @@ _LATER = {"jsonrpc": "2.0", "id": 2, "result": {"content": []}}
 _PRIMED = "id: event-1\nretry: 50\ndata: \n\n"
 
 
+_LONG = "x" * 2001
+_LIMITED = {"options": {"max_message_size": 2000}}
+_BEGUN = "id: event-1\nretry: 50\n"
+
 SESSIONS: tuple[Reaction, ...] = (
+    *(
+        reaction(
+            f"own-stream-{name}",
+            "Streamable HTTP, Listening for Messages: a stream that breaks MAY be opened again; "
+            "an event over the limit is no message, and others follow it.",
+            Plan({"GET": replies}),
+            wait("tools/list_changed"),
+            HELLO,
+            client=_LIMITED,
+        )
+        for name, replies in (
+            ("is-dropped-at-first", (DROPPED, stream(TOOLS_CHANGED, Await("DELETE")))),
+            (
+                "says-too-much",
+                (
+                    stream(
+                        f"data: {_LONG}\ndata: {json.dumps(RESOURCES_CHANGED)}\n\n",
+                        TOOLS_CHANGED,
+                        Await("DELETE"),
+                    ),
+                ),
+            ),
+        )
+    ),
+    *(
+        reaction(
+            f"cut-after-{name}",
+            f"{RESUMES} What cannot be read is the answer, and has no rest.",
+            Plan({"tools/call": (stream(event, cut=True), USUAL), "GET": (plain(405), USUAL)}),
+            HELLO,
+            {"do": "pause", "seconds": 0.6},
+            HELLO,
+            client=_LIMITED,
+        )
+        for name, event in (
+            ("too-much", f"{_BEGUN}data: {_LONG}\n\n"),
+            ("too-much-in-two-lines", f"{_BEGUN}data: {_LONG}\ndata: {_LONG}\n\n"),
+            ("no-json", f"{_BEGUN}data: not json\n\n"),
+            ("a-list", f"{_BEGUN}data: [1]\n\n"),
+        )
+    ),
     *(
         reaction(
             f"own-stream-later-{name}",
@@ -117,6 +165,16 @@ SESSIONS: tuple[Reaction, ...] = (
             ),
             ("is-dropped", stream(_PRIMED, cut=True), (DROPPED, stream(Told("id: event-3\n")))),
             ("is-dropped-twice", stream(_PRIMED, cut=True), (DROPPED, DROPPED, DROPPED)),
+            (
+                "brings-ids-alone",
+                stream(_PRIMED, cut=True),
+                (
+                    *(stream(f"id: {n}\nretry: 20\ndata: \n\n", cut=True) for n in range(8)),
+                    stream(Told("id: event-3\n")),
+                ),
+            ),
+            ("brings-nothing", stream(_PRIMED, cut=True), (stream("retry: 20\n\n"),)),
+            ("brings-other-events", stream(_PRIMED, cut=True), (stream("id: 1\n\n", LOG),)),
             (
                 "wants-to-wait",
                 stream("id: event-1\nretry: 700\ndata: \n\n", cut=True),

@@ -8,6 +8,7 @@ from conformance.capture.collection.reactions.logins import json, login, refusal
 from conformance.capture.collection.reactions.parts import (
     HELLO,
     ORIGIN,
+    PING,
     USUAL,
     Reaction,
     Reply,
@@ -18,15 +19,24 @@ _GRANTED = "RFC 6749, 5.1 and 5.2; RFC 6749, A.12: the fields of a token respons
 _CHOSEN = "RFC 9728, 2 and 3.3; Authorization server discovery: the issuer that the user trusts."
 
 
-def _form(kind: str) -> Reply:
+def _text(kind: str) -> Reply:
     text = "access_token=the-token-with-the-number-1&token_type=bearer&expires_in=3600"
     return Reply(200, {"Content-Type": kind}, body=text.encode())
 
 
+def _form(more: bytes = b"") -> Reply:
+    kind = "application/x-www-form-urlencoded"
+    text = b"access_token=the-token-with-the-number-1"
+    return Reply(200, {"Content-Type": kind}, body=text + more)
+
+
 _USUAL_TOKEN = {"access_token": "the-token-with-the-number-1", "token_type": "Bearer"}
 _TOKEN_REPLIES: dict[str, Reply] = {
-    "in-text": _form("Text/Plain; charset=utf-8"),
-    "in-a-page": _form("text/html"),
+    "in-text": _text("Text/Plain; charset=utf-8"),
+    "in-a-page": _text("text/html"),
+    "in-a-form": _form(),
+    "in-a-form-of-no-encoding": _form(b"&note=\xff"),
+    "in-a-form-of-many-fields": _form(b"&a=1" * 60),
     "without-a-type": json(access_token="the-token-with-the-number-1"),
     "of-a-type-of-no-type": json(**{**_USUAL_TOKEN, "token_type": 5}),
     "of-no-type": json(access_token=["the-token-with-the-number-1"], token_type="Bearer"),
@@ -62,13 +72,35 @@ _ENTERPRISE: dict[str, Any] = {
         "provider": {"token_endpoint": f"{ORIGIN}/idp", "client_id": "the-client-there"},
     },
 }
+_FOR_NO_RESOURCE = {"options": {**_ENTERPRISE["options"], "resource": ""}}
 
 
 def _exchanged(kind: Any) -> Reply:
     return json(access_token="the-assertion-of-the-user", issued_token_type=kind, token_type="N_A")
 
 
+_LASTS = "RFC 6749, 5.1 and 6: a token serves until it expires, and no longer; a refresh may fail."
+_ONLY_ACCESS = {"access_token": "the-token-with-the-number-1", "token_type": "Bearer"}
+
 SESSIONS: tuple[Reaction, ...] = (
+    *(
+        login(
+            f"token-{name}",
+            _LASTS,
+            HELLO,
+            {"do": "pause", "seconds": seconds},
+            HELLO,
+            PING,
+            replies={"POST /token": replies},
+            token_seconds=lasts,
+        )
+        for name, lasts, seconds, replies in (
+            ("not-renewed-after-its-end", 1, 1.2, (USUAL, plain(503), USUAL)),
+            ("not-renewed-before-its-end", 6, 3.2, (USUAL, plain(503), USUAL)),
+            ("alone-before-its-end", 6, 3.2, (json(**_ONLY_ACCESS, expires_in=6), USUAL)),
+            ("alone-after-its-end", 1, 1.2, (json(**_ONLY_ACCESS, expires_in=1), USUAL)),
+        )
+    ),
     *(
         login(f"token-{name}", _GRANTED, HELLO, replies={"POST /token": (reply, USUAL)})
         for name, reply in _TOKEN_REPLIES.items()
@@ -94,6 +126,7 @@ SESSIONS: tuple[Reaction, ...] = (
         for name, reply, auth in (
             ("as-usual", _exchanged(_ID_JAG), {}),
             ("for-a-scope", _exchanged(_ID_JAG), {"scope": "tools more"}),
+            ("for-no-resource", _exchanged(_ID_JAG), _FOR_NO_RESOURCE),
             ("by-another-token", _exchanged("urn:ietf:params:oauth:token-type:jwt"), {}),
             ("by-a-token-of-no-kind", _exchanged(None), {}),
             ("that-refuses", refusal("invalid_grant"), {}),
