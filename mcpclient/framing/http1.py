@@ -269,18 +269,26 @@ class ResponseParser:
         return len(data)
 
     def _read_chunk_line(self, data: bytes, position: int, events: list[Event]) -> int:
-        if data.startswith(b"0\r\n\r\n", position) and not self._buffer:
-            return self._finish(data, position + 5, _NO_TRAILERS, events)
+        if not self._buffer:
+            if data.startswith(b"0\r\n\r\n", position):
+                return self._finish(data, position + 5, _NO_TRAILERS, events)
+            found = _CHUNK_LINE.match(data, position, position + MAX_CHUNK_LINE)
+            if found is not None:
+                return self._begin_chunk(found)
         line, position = self._take_line(data, position, MAX_CHUNK_LINE)
         if line:
             found = _CHUNK_LINE.fullmatch(line)
             if found is None:
                 raise ProtocolViolation(f"the server sent a bad chunk size: {line[:40]!r}")
-            self._remaining = int(found[1], 16)
-            self._read = (
-                ResponseParser._read_chunk if self._remaining else ResponseParser._read_trailers
-            )
+            self._begin_chunk(found)
         return position
+
+    def _begin_chunk(self, found: re.Match[bytes]) -> int:
+        self._remaining = int(found[1], 16)
+        self._read = (
+            ResponseParser._read_chunk if self._remaining else ResponseParser._read_trailers
+        )
+        return found.end()
 
     def _read_chunk(self, data: bytes, position: int, events: list[Event]) -> int:
         chunk = data[position : position + self._remaining]

@@ -170,8 +170,8 @@ def encode(message: Mapping[str, Any]) -> bytes:
         line = _encoded(message)
     finally:
         params["_meta"] = meta
-    comma = b"" if line.endswith(b"{}}") else b","
-    return b"".join((line[:-2], comma, b'"_meta":', meta.text, b"}}"))
+    opening = b'"_meta":' if line.endswith(b"{}}") else b',"_meta":'
+    return b"".join((line[:-2], opening, meta.text, b"}}"))
 
 
 def _encoded(message: Mapping[str, Any]) -> bytes:

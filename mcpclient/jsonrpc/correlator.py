@@ -41,7 +41,8 @@ class Pending:
     """One request in flight: its waiter and its deadlines.
 
     ``idle`` and ``total`` are limits in seconds (None or 0: no limit). Progress postpones the idle
-    deadline; only a pause of the `Correlator` postpones the total one.
+    deadline; only a pause of the `Correlator` postpones the total one. ``began``: the time when it
+    began, without the pauses before.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Pending:
         total: float | None,
         now: float,
         on_progress: ProgressCallback | None,
+        began: float,
     ) -> None:
         self.id = request_id
         self.method = method
@@ -62,6 +64,7 @@ class Pending:
         self.idle_deadline: float = now + idle if idle else _NEVER
         self.total_deadline: float = now + total if total else _NEVER
         self.on_progress = on_progress
+        self.began = began
 
     @property
     def deadline(self) -> float:
@@ -119,7 +122,8 @@ class Correlator:
         """Register a request under a new id and return it; the id is also its progress token."""
         now = now if self.paused_at is None else self.paused_at  # the time as deadlines count it
         request_id = self._last_id = next(self._ids)
-        pending = Pending(request_id, method, waiter, idle, total, now, on_progress)
+        began = now - self.paused_seconds
+        pending = Pending(request_id, method, waiter, idle, total, now, on_progress, began)
         self._pending[request_id] = pending
         return pending
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from .clocks import PausableClocks
     from .http import HttpClient
     from .http_connection import HttpConnection
-    from .recorder import Recorder
 
 T = TypeVar("T")
 
@@ -26,9 +25,7 @@ ERROR_BODY_LIMIT = 64 * 1024
 """The most bytes kept of an error response's body."""
 
 _MAX_REDIRECTS = 5
-
-# The fields of a head that an exchange itself acts on, whatever the status.
-_NOTED = frozenset(("set-cookie", "content-encoding"))
+_NOTED = frozenset(("set-cookie", "content-encoding"))  # the fields that an exchange acts on
 
 
 class ResponseSink(Protocol):
@@ -122,6 +119,7 @@ def http_error(
 class Exchange:
     """One request and its response, over as many connections as redirects and retries take.
 
+    The request is sent at once, its response goes to ``sink``. Raises `UsageError` for bad headers.
     With an ``authorization``, it is sent again after a 401 or 403, for as long as that has other
     credentials; a login may take several requests over the same connection.
 
@@ -134,7 +132,6 @@ class Exchange:
         client: HttpClient,
         request: HttpRequest,
         sink: ResponseSink,
-        recorder: Recorder,
         authorization: RequestAuthorization | None = None,
     ) -> None:
         self._client = client
@@ -146,7 +143,7 @@ class Exchange:
         self._redirects = 0
         self._sent_again = False
         self._done = False
-        self._recorder = recorder
+        self._recorder = client.recorder
         self._channel: HttpChannel | None = None
         self._authorization = authorization
         self._headers = request.headers  # without credentials

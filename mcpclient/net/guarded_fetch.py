@@ -17,7 +17,7 @@ from ..errors import AuthError, CallTimeout, ConnectFailed, ConnectKind, McpErro
 from ..framing.http1 import ResponseHead
 from ..framing.uri import parse_url
 from .dialing import Dialer
-from .exchange import HttpRequest
+from .exchange import Exchange, HttpRequest
 from .futures import resolve
 from .http import HttpClient
 from .network_options import NetworkOptions
@@ -82,7 +82,7 @@ class GuardedFetcher:
             repeatable=False,
         )
         sink = _Sink(request.max_body)
-        exchange = client.request(sent, sink)
+        exchange = Exchange(client, sent, sink)
         try:
             return await sink.response
         except ConnectFailed as error:

@@ -8,7 +8,7 @@ be aborted at any time.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache, partial
 from itertools import starmap
 
@@ -17,7 +17,7 @@ from ..framing.http1 import encode_request
 from ..framing.uri import Url
 from .cookies import CookieJar
 from .dialing import AddressCheck, Dialer
-from .exchange import Exchange, HttpRequest, RequestAuthorization, ResponseSink
+from .exchange import HttpRequest
 from .futures import BackgroundTasks
 from .http_connection import HttpConnection
 from .recorder import Recorder
@@ -34,23 +34,16 @@ class HttpClient:
         self._dialer = dialer
         self.check = check
         self.cookies: CookieJar = dialer.cookies
-        self._recorder = dialer.recorder or Recorder()
+        self.recorder: Recorder = dialer.recorder or Recorder()
         self._idle: dict[tuple[str, str, int], list[HttpConnection]] = {}
         self._connections: set[HttpConnection] = set()
         self.tasks: BackgroundTasks = BackgroundTasks()
-        line = lru_cache(64)(partial(_encode_line, dialer))
-        self._encode_head = lru_cache(64)(
-            partial(_encode_head, line, lru_cache(256)(encode_header))
-        )
+        line, field = lru_cache(64)(partial(_encode_line, dialer)), lru_cache(256)(encode_header)
 
-    def request(
-        self,
-        request: HttpRequest,
-        sink: ResponseSink,
-        authorization: RequestAuthorization | None = None,
-    ) -> Exchange:
-        """Start a request; its response goes to ``sink``. Raises `UsageError` for bad headers."""
-        return Exchange(self, request, sink, self._recorder, authorization)
+        def encode_head(method: str, url: Url, fields: tuple[tuple[str, str], ...]) -> bytes:
+            return b"".join([line(method, url), *starmap(field, fields)])
+
+        self._encode_head = lru_cache(64)(encode_head)
 
     async def close(self) -> None:
         """Close every connection. Sinks of running requests get no further calls. Idempotent."""
@@ -127,16 +120,6 @@ class HttpClient:
         idle = self._idle.get(connection.origin)
         if idle and connection in idle:
             idle.remove(connection)
-
-
-def _encode_head(
-    line: Callable[[str, Url], bytes],
-    field: Callable[[str, str], bytes],
-    method: str,
-    url: Url,
-    fields: tuple[tuple[str, str], ...],
-) -> bytes:
-    return b"".join([line(method, url), *starmap(field, fields)])
 
 
 def _encode_line(dialer: Dialer, method: str, url: Url) -> bytes:

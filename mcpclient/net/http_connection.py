@@ -141,13 +141,12 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         self._events += self._parser.feed(bytes(self._buffer[:nbytes]))
-        if self._rest is None:
-            self._work()
+        self._work()
 
     def _work(self) -> None:
         """Pass on received bytes, for one turn of the loop at most."""
         pieces, events = 0, self._events
-        while events or self._decoding is not None:
+        while self._rest is None and (events or self._decoding is not None):
             if self._decoding is None:
                 self._handle(events.popleft())
             elif next(self._decoding, self) is self:
@@ -158,7 +157,6 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
                     self._rest = asyncio.get_running_loop().call_soon(self._go_on)
                     if self._transport is not None:
                         self._transport.pause_reading()
-                    return
 
     def _go_on(self) -> None:
         self._rest = None
@@ -204,8 +202,7 @@ class HttpConnection(HeldTransport, asyncio.BufferedProtocol):
 
     def eof_received(self) -> bool:
         self._events += self._parser.feed_eof()
-        if self._rest is None:
-            self._work()
+        self._work()
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -123,14 +123,12 @@ class StatelessEra(EraRules):
         return self._header_parameters
 
     def _mirror(self, message: Message) -> dict[str, str]:
-        method = message.get("method")
-        if method is None:
-            return {"MCP-Protocol-Version": self.version}
-        headers = {"MCP-Protocol-Version": self.version, "Mcp-Method": method}
-        named_by = _NAMED_BY.get(method)
-        if named_by is not None:
-            params, repeated = message["params"], self.header_parameters
-            name, is_call = params.get(named_by), method == "tools/call"
+        headers, method = {"MCP-Protocol-Version": self.version}, message.get("method")
+        if method is not None:
+            headers["Mcp-Method"] = method
+        if method in _NAMED_BY:
+            repeated, params = self.header_parameters, message["params"]
+            name, is_call = params.get(_NAMED_BY[method]), method == "tools/call"
             if isinstance(name, str):
                 encoded = repeated.encode_tool_name if is_call else repeated.encode_value
                 headers["Mcp-Name"] = encoded(name)

@@ -27,7 +27,8 @@ class Cancel(enum.Enum):
 class Outgoing:
     """A message and the rules for sending it.
 
-    - ``message``: the JSON-RPC message.
+    - ``message``: the JSON-RPC message. ``request_id``: the id of a request; None for any other.
+      ``answers``: the id of the server's request that this is the answer to; None for any other.
     - ``headers``: what the protocol demands of a transport that has headers; or a function that
       makes them from the message, called when they are needed.
     - ``caller_headers``: headers that the caller wants sent with this message only.
@@ -53,6 +54,9 @@ class Outgoing:
         stays_open: bool = False,
     ) -> None:
         self.message: Message = message
+        is_call = "method" in message
+        self.request_id: RequestId | None = message.get("id") if is_call else None
+        self.answers: RequestId | None = None if is_call else message.get("id")
         self._headers = headers
         self.caller_headers: Mapping[str, str] = _NO_HEADERS
         self.cancel: Cancel = cancel
@@ -72,16 +76,6 @@ class Outgoing:
         if callable(self._headers):
             self._headers = self._headers(self.message)
         return self._headers
-
-    @property
-    def request_id(self) -> RequestId | None:
-        """The id of a request; None for a notification and for an answer to the server."""
-        return self.message["id"] if "method" in self.message and "id" in self.message else None
-
-    @property
-    def answers(self) -> RequestId | None:
-        """The id of the server's request that this is the answer to; None for anything else."""
-        return None if "method" in self.message else self.message.get("id")
 
     def __repr__(self) -> str:
         kind = self.message.get("method", "answer")

@@ -12,7 +12,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Awaitable
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Callable
 
 from ..errors import ConnectionLost, HttpError, McpError, MessageTooLarge
@@ -72,16 +72,9 @@ class EventStream:
         self._retry: int | None = None
         self._previous_id = ""
         self._replaying = False
-
-    # What most streams do not need, since they end with their answer.
-
-    @cached_property
-    def _seen(self) -> deque[str]:
-        return deque(maxlen=_REMEMBERED)
-
-    @cached_property
-    def _retries(self) -> Retries:
-        return Retries()
+        # Made when needed: most streams end with their answer.
+        self._seen: deque[str] | None = None
+        self._retries: Retries | None = None
 
     def feed(self, data: bytes) -> None:
         """Deliver the messages that the next bytes of the current connection complete."""
@@ -126,6 +119,7 @@ class EventStream:
         if event_id in ("", self._previous_id) or len(event_id) > _MAX_ID_LENGTH:
             return False
         self._previous_id = event_id
+        self._seen = deque(maxlen=_REMEMBERED) if self._seen is None else self._seen
         if self._replaying and event_id in self._seen:
             return True
         self._seen.append(event_id)
@@ -137,6 +131,7 @@ class EventStream:
         A delay that the server asked for with ``retry:`` is respected; any other is at most
         ``longest``. Tries are counted anew only when the last connection brought something.
         """
+        self._retries = self._retries or Retries()
         if self.progressed:
             self._retries.succeeded()
             self.progressed = False

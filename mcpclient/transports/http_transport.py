@@ -143,7 +143,7 @@ class HttpTransport(Transport, Generic[PostT]):
         authorization = self._headers.authorization(
             request.method, request.url, outgoing, passive=passive
         )
-        return self._http.request(request, sink, authorization)
+        return Exchange(self._http, request, sink, authorization)
 
     def hold(self, *, is_held: bool) -> None:
         self._http.hold(is_held=is_held)
@@ -354,11 +354,8 @@ class Post(PostedMessage):
                 self.fail(MessageTooLarge(limit))
                 self.abort()
 
-    def response_ended(self) -> None:
-        self._finish(None)
-
     def response_failed(self, error: McpError) -> None:
-        self._finish(error)
+        self.response_ended(error)
 
     def _restart_liveness(self) -> None:
         if self._owner.liveness:
@@ -366,7 +363,7 @@ class Post(PostedMessage):
 
     # The end of the response
 
-    def _finish(self, error: McpError | None) -> None:
+    def response_ended(self, error: McpError | None = None) -> None:
         stream = self.stream
         if stream is not None:
             if stream.answered or self.request_id is None:
@@ -395,7 +392,7 @@ class Post(PostedMessage):
         self._body = b""
         self._end()
         receiver = self._owner.receiver
-        if body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
+        if body[:1] != b"{" and body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] not in (b"{", b"["):
             receiver.request_failed(request_id, self._not_json(body))
             return
         for message in deliver_text(body, receiver, request_id):

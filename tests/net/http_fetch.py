@@ -12,7 +12,7 @@ from mcpclient.errors import McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import Url
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.exchange import Exchange, HttpRequest
 from mcpclient.net.http import HttpClient
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with
 
@@ -63,7 +63,7 @@ async def fetch(
     repeatable: bool = True,
 ) -> Recorder:
     sink = Recorder()
-    client.request(HttpRequest(method, url, headers, body, repeatable=repeatable), sink)
+    Exchange(client, HttpRequest(method, url, headers, body, repeatable=repeatable), sink)
     await asyncio.wait_for(sink.over, 60)
     return sink
 

@@ -13,7 +13,7 @@ from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import http_url
 from mcpclient.net.clocks import PausableClocks
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.exchange import Exchange, HttpRequest
 from mcpclient.net.http import HttpClient
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
 
@@ -21,9 +21,9 @@ from tests.support.http_server import Answer, Handler, HttpServer, Request, answ
 def start_request(client: Any, request: Any, sink: Any, authorizer: Any) -> Any:
     """Start a request as transports do."""
     if authorizer is None:
-        return client.request(request, sink)
+        return Exchange(client, request, sink)
     authorization = authorizer.request(request.method, http_url(request.url), passive=False)
-    return client.request(request, sink, authorization)
+    return Exchange(client, request, sink, authorization)
 
 
 class Script:

@@ -12,7 +12,7 @@ import pytest
 
 from mcpclient.errors import ConnectionLost, McpError, ProtocolViolation
 from mcpclient.net.dialing import Dialer
-from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.exchange import Exchange, HttpRequest
 from tests.net.http_fetch import Recorder, compressed, fetch, hello, serving
 from tests.support.http_server import HttpServer, answer_with, in_turn
 
@@ -73,7 +73,7 @@ async def test_a_bomb_is_decoded_a_little_in_each_turn_of_the_loop() -> None:
 
     async with serving(in_turn(BOMBING, hello)) as (server, client):
         sink = Recorder()
-        client.request(HttpRequest("GET", server.url(), ()), sink)
+        Exchange(client, HttpRequest("GET", server.url(), ()), sink)
         await count(sink)
         assert (sink.body, sink.error) == (BOMB, None)
         assert (await fetch(client, server.url())).body == b"hello"
@@ -95,7 +95,7 @@ async def test_a_body_may_be_given_up_while_it_is_decoded() -> None:
         client,
     ):
         sink = Recorder()
-        exchange = client.request(HttpRequest("GET", server.url(), ()), sink)
+        exchange = Exchange(client, HttpRequest("GET", server.url(), ()), sink)
         await eight_pieces(sink)
         exchange.abort()
         await asyncio.sleep(1)
@@ -135,7 +135,7 @@ async def test_a_held_connection_delivers_nothing_until_it_is_released() -> None
         assert (await fetch(client, server.url())).body == b"hello"
         client.hold(is_held=True)
         sink = Recorder()
-        client.request(HttpRequest("GET", server.url(), ()), sink)
+        Exchange(client, HttpRequest("GET", server.url(), ()), sink)
         await asyncio.sleep(5)
         assert not sink.over.done()
         client.hold(is_held=False)

@@ -11,7 +11,7 @@ import pytest
 from mcpclient.errors import ConnectFailed, ConnectionLost, McpError
 from mcpclient.framing.http1 import ResponseHead
 from mcpclient.framing.uri import parse_url
-from mcpclient.net.exchange import HttpRequest
+from mcpclient.net.exchange import Exchange, HttpRequest
 from mcpclient.net.http import HttpClient
 from mcpclient.net.network_options import NetworkOptions
 from mcpclient.transports.asgi import AsgiTransport, _Dialer
@@ -51,7 +51,7 @@ class Sink:
 async def ask(app: App, method: str = "POST", body: bytes | None = b"question") -> Sink:
     client = HttpClient(_Dialer(NetworkOptions(), app, {"set": "up"}))
     sink = Sink()
-    client.request(HttpRequest(method, URL, [("X-Mine", "1")], body), sink)
+    Exchange(client, HttpRequest(method, URL, [("X-Mine", "1")], body), sink)
     await sink.done
     await client.close()
     return sink
@@ -127,7 +127,7 @@ async def test_a_client_that_goes_away_ends_the_application() -> None:
             ended.append((await receive())["type"])
 
     client = HttpClient(_Dialer(NetworkOptions(), app, {}))
-    exchange = client.request(HttpRequest("POST", URL, [], b""), Sink())
+    exchange = Exchange(client, HttpRequest("POST", URL, [], b""), Sink())
     await asyncio.sleep(1)
     exchange.abort()
     await asyncio.sleep(1)
@@ -153,7 +153,7 @@ async def test_work_after_a_response_ends_with_the_transport() -> None:
     await transport.open(RecordingReceiver())
     for method in ("POST", "GET"):
         sink = Sink()
-        transport._http.request(HttpRequest(method, URL, [], b""), sink)
+        Exchange(transport._http, HttpRequest(method, URL, [], b""), sink)
         await sink.done
     await asyncio.sleep(120)
     assert ended == ["done", "POST"]
@@ -174,7 +174,7 @@ async def test_an_application_waits_for_a_client_that_does_not_read() -> None:
         await send({"type": "http.response.body"})
 
     client, sink = HttpClient(_Dialer(NetworkOptions(), app, {})), Sink()
-    client.request(HttpRequest("POST", URL, [], b""), sink)
+    Exchange(client, HttpRequest("POST", URL, [], b""), sink)
     await asyncio.sleep(1)
     client.hold(is_held=True)
     await asyncio.sleep(10)

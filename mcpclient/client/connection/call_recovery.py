@@ -222,13 +222,14 @@ class CallRecovery:
                 rest = time.rest_of(options)
                 return await self.call(method, params, rest, time, is_admitted=True)
         session, generation = self._connection.session, self._connection.generation
-        started = session.deadlines.counted_time()
+        sent: Sent | None = None
         outcome: dict[str, Any] | McpError
         try:
             if session.state is State.EXPIRED:  # a ping, or the server's own stream, had a 404
                 assert session.expired is not None, "the state says so"
                 raise session.expired.again()
-            outcome = await session.answer_to(session.begin(method, params, options))
+            sent = session.begin(method, params, options)
+            outcome = await session.answer_to(sent)
             era, takes_tasks = session.era, self._takes_tasks
             assert era is not None, "there is a result, so there was an agreement"
             is_raw = options.is_raw
@@ -238,7 +239,8 @@ class CallRecovery:
                 return outcome
         except McpError as error:
             outcome = error
-        time = time or CallDeadline(self._connection, method, options, params, started)
+        began = None if sent is None else sent.pending.began
+        time = time or CallDeadline(self._connection, method, options, params, began)
         return await self._complete(outcome, generation, params, time)
 
     async def call_together(
