@@ -14,6 +14,7 @@ Of every server:
   progress; ``timeout`` is in seconds, counted anew when progress comes, and ``total`` in seconds
   that are not. With progress and a timeout, time matters: such a session is replayed as fast as it
   was recorded. ``meta`` is what the user puts into ``_meta``.
+- ``request {method, params?}``: of this library: any request, by its method.
 - ``call_tools {calls}``: of this library: call several tools at once, each ``[name, arguments]``;
   the outcome is a list.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
@@ -115,6 +116,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("list_prompts", "", ""),
         ("call_tool", "name arguments", "progress timeout total meta"),
         ("call_tools", "calls", ""),
+        ("request", "method", "params"),
         ("cancel_call", "name arguments after", ""),
         ("read_resource", "uri", "meta fresh"),
         ("get_prompt", "name", "arguments"),

@@ -117,6 +117,9 @@ class Comparison:
             self._head(recorded["http"], ours["http"])
         if recorded.get("frame") == "close":
             self.value("code", recorded.get("code"), ours.get("code"))
+            # The words are for people; that there are any is not.
+            reasons = [one.get("reason", "") != "" for one in (recorded, ours)]
+            self.value("reason is given", *reasons)
         self._body(body_of(recorded), body_of(ours))
         return self
 

@@ -120,7 +120,7 @@ class Player:
         self._is_paced = is_paced(transcript)
         script = transcript.header["script"]
         waits_for_program = "headers_printed" in script.get("client", {}).get("options", {})
-        self._keeps_time = script["driver"] == MCPCLIENT and not waits_for_program
+        self._keeps_time = script.get("driver") == MCPCLIENT and not waits_for_program
         self._keeps_time = self._keeps_time and is_unhurried()
         self._latest = asyncio.get_running_loop().time()
         self._waits_for_busy = script.get("client", {}).get("retry_busy")

@@ -258,6 +258,9 @@ class User:
             for each in outcomes
         ]
 
+    async def request(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
+        return dict(await self._client.request(step["method"], step.get("params")))
+
     async def cancel_call(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
         def update(got: mcpclient.Progress) -> None:
             progress.append(_progress(got))
