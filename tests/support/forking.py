@@ -28,12 +28,11 @@ _NUMBER = 4  # bytes of a file's number in the pipe
 
 @pytest.hookimpl(wrapper=True)
 def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object]:
-    option = config.option
-    if option.numprocesses and sys.platform == "linux" and not option.collectonly:
-        is_counted = isinstance(option.numprocesses, int)
+    count = config.option.numprocesses
+    if count and sys.platform == "linux" and not config.option.collectonly:
         cores = len(os.sched_getaffinity(0))
-        config.stash[_COUNT] = option.numprocesses if is_counted else cores * FORKS
-        option.numprocesses = 0
+        config.stash[_COUNT] = count if isinstance(count, int) else cores * FORKS
+        config.option.numprocesses = 0
     return (yield)
 
 
@@ -41,7 +40,7 @@ def pytest_cmdline_main(config: pytest.Config) -> Generator[None, object, object
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if _COUNT not in session.config.stash or session.testsfailed:
         return None
-    properties.gather_constants()
+    properties.fill_caches()
     session.config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
     forks: dict[Connection, BaseProcess] = {}
     numbers, writing = os.pipe()

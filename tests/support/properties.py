@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
-from hypothesis.strategies import integers, lists, none
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import characters, integers, lists, none, text
 
 # What Hypothesis tries of a test that does not say how many.
 USUAL = 100
@@ -22,10 +22,10 @@ def prepare(nothing: None) -> None:
     """
 
 
-@settings(max_examples=3, database=None)
-@given(lists(integers(), min_size=200, max_size=200))
-def gather_constants(numbers: list[int]) -> None:
-    """Have Hypothesis read the constants of all modules, which it draws one time in twenty."""
+@settings(max_examples=3, database=None, deadline=None, suppress_health_check=[*HealthCheck])
+@given(lists(integers(), min_size=200, max_size=200), text(characters(codec="utf-8"), min_size=9))
+def fill_caches(numbers: list[int], clean: str) -> None:
+    """Have Hypothesis read the constants of all modules, and the tables of characters."""
 
 
 def examples(count: int, **options: Any) -> settings:
