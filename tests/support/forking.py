@@ -102,8 +102,8 @@ def _run(session: pytest.Session, items: Iterator[pytest.Item], sending: Connect
     factory = session.config._tmp_path_factory  # type: ignore[attr-defined]
     factory._basetemp = factory.mktemp("fork")
     manager = session.config.pluginmanager
-    manager.unregister(name="terminalreporter")
-    manager.register(_Reporter(sending))
+    terminal: Any = manager.unregister(name="terminalreporter")
+    manager.register(_Reporter(sending, terminal._tw), "terminalreporter")
     capture: Any = manager.get_plugin("capturemanager")
     capture.stop_global_capturing()  # all forks share its files
     capture.start_global_capturing()
@@ -119,9 +119,10 @@ def _run(session: pytest.Session, items: Iterator[pytest.Item], sending: Connect
 
 
 class _Reporter:
-    """Sends the name of each test, and all reports of it at once."""
+    """Sends the name of each test, and all reports of it at once; pytest asks it how to write."""
 
-    def __init__(self, sending: Connection) -> None:
+    def __init__(self, sending: Connection, writer: object) -> None:
+        self._tw = writer
         self._sending = sending
         self._reports: list[pytest.TestReport] = []
 
