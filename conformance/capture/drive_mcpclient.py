@@ -49,6 +49,8 @@ class Watcher:
         for port, server_port in self._behind.items():
             behind = behind.replace(f":{port}/", f":{server_port}/")
         location = await follow(behind)  # past the tap: it is not the client's traffic
+        for port, server_port in self._behind.items():
+            location = location and location.replace(f":{server_port}", f":{port}")
         note({"visited": {"url": url, "location": location}})
         return location
 

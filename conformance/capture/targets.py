@@ -49,8 +49,12 @@ PACKAGES = {
 
 PATHS = {"stdio": "", "http": "/mcp", "sse": "/sse", "ws": "/"}
 
-# Where a server is asked that has moved to the usual path.
-OLD_PATHS = {"mcp1-moved": "/mcp/"}
+# Servers at other paths: one has moved to the usual path from there.
+OTHER_PATHS = {
+    "mcp1-moved": "/mcp/",
+    "scripted-login-at-the-root": "/",
+    "scripted-cookies-of-a-folder": "/deep/mcp",
+}
 
 # Our server without an SDK: its variants are plans.
 SCRIPTED = "scripted"
@@ -118,7 +122,7 @@ class Target:
     @property
     def path(self) -> str:
         """The path of its endpoint."""
-        return OLD_PATHS.get(self.name, PATHS[self.transport])
+        return OTHER_PATHS.get(self.name, PATHS[self.transport])
 
 
 class NotInstalledError(Exception):

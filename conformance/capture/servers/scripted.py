@@ -218,7 +218,7 @@ class HttpServer:
         if path in ("/sse", "/messages"):
             await self._say_by_sse(exchange, json.loads(body) if body else {})
             return
-        if path != "/mcp":
+        if path != self._talk.plan.path:
             await self._authorize(exchange, path, body)
             return
         message = json.loads(body) if body else {}
@@ -318,7 +318,11 @@ class HttpServer:
             text = text.replace(ORIGIN, f"http://127.0.0.1:{os.environ['PORT']}")
             kind = {"Content-Type": "application/json", **reply.headers}
             state = query.get("state", [""])[0]
-            kind = {name: value.replace("{state}", state) for name, value in kind.items()}
+            here = f"http://127.0.0.1:{os.environ['PORT']}"
+            kind = {
+                name: value.replace("{state}", state).replace(ORIGIN, here)
+                for name, value in kind.items()
+            }
             exchange.whole(reply.status, kind, text.encode() if reply.body is None else reply.body)
             return
         origin = f"http://127.0.0.1:{os.environ['PORT']}"

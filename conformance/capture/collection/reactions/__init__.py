@@ -15,6 +15,7 @@ from conformance.capture.collection.reactions import (
     connections,
     devices,
     limits,
+    lines,
     logins,
     openings,
     options,
@@ -52,6 +53,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *refusals.SESSIONS,
     *tokens.SESSIONS,
     *limits.SESSIONS,
+    *lines.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

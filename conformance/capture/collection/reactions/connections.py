@@ -107,6 +107,22 @@ SESSIONS: tuple[Reaction, ...] = (
         Reply(0, body=b"HTTP/1.1\r\n\r\n"),
     ),
     reaction(
+        "cookies-of-a-folder",
+        "RFC 6265, 5.1.4: without a path, a cookie is for the folder of what set it.",
+        Plan(
+            {
+                "tools/call": (
+                    cookies("a=1", "b=2; Path=/deep/", "c=3; Path=/deeper", "d=4; Path=relative"),
+                    plain(307, Location="/elsewhere"),
+                    plain(307, Location="/deeper/mcp"),
+                    USUAL,
+                )
+            },
+            path="/deep/mcp",
+        ),
+        *[HELLO] * 4,
+    ),
+    reaction(
         "cookies-in-detail",
         "RFC 6265, 5.2 to 5.4: domains, paths and dates of cookies, and their order.",
         Plan(

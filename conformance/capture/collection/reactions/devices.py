@@ -32,6 +32,16 @@ _NARROWER = (
     "RFC 6749, 5.1; Authorization, Step-Up: a scope may be narrower than asked for; a later "
     "challenge asks for what is missing."
 )
+_NAMED = {
+    "grant": "authorization_code",
+    "options": {
+        "endpoints": {
+            "token_endpoint": f"{ORIGIN}/token",
+            "authorization_endpoint": f"{ORIGIN}/authorize",
+            "registration_endpoint": f"{ORIGIN}/register",
+        }
+    },
+}
 _ISSUED = {"metadata": {"authorization_response_iss_parameter_supported": True}}
 
 
@@ -113,6 +123,7 @@ SESSIONS: tuple[Reaction, ...] = (
             ("that-fails-elsewhere", "error=x&state={state}&iss=https://example.com", {}),
             ("without-issuer", "code=the-code-1&state={state}", _ISSUED),
             ("with-two-codes", "code=a&code=b&state={state}", {}),
+            ("of-named-endpoints", f"code=c&state={{state}}&iss={ORIGIN}", {"auth": _NAMED}),
         )
     ),
     login(

@@ -179,6 +179,13 @@ _OTHERWISE = (
         )
     ),
     login(
+        "at-the-root",
+        "Authorization, Canonical Server URI: it SHOULD have no slash at its end.",
+        HELLO,
+        replies={"initialize": (refused(401), USUAL), _PRM_AT_ROOT: (plain(404),)},
+        path="/",
+    ),
+    login(
         "for-a-workload",
         "RFC 7523, 2.1: an assertion for a token; a refusal is final.",
         HELLO,

@@ -421,7 +421,34 @@ _SECRET_TOOL = {
 }
 _TAKES: dict[str, tuple[Reply, ...]] = {"tools/list": (Reply(result={"tools": [_SECRET_TOOL]}),)}
 _GIVEN = "Tools: a call has the arguments that the user gave."
+
+
+def _requested(method: str, **params: Any) -> Step:
+    return {"do": "request", "method": method, "params": params}
+
+
+_META = {"com.example/a": 1}
+_BY_METHOD = reaction(
+    "watched-by-method",
+    "Base protocol: _meta is the user's; what hooks leave alone is sent as it is.",
+    Plan(),
+    _requested("tools/call", name="echo", arguments={}, _meta=_META),
+    _requested("tools/call", name="echo", arguments={"text": "hello"}, _meta=_META),
+    _requested("prompts/get", name="greeting", arguments={"of": "day"}, _meta=_META),
+    _requested("resources/read", uri="test://one", _meta=_META),
+    _requested("x/of-no-one", uri="test://one", _meta=_META),
+    {"do": "request", "method": "ping"},
+    client={"options": {"watched": True}},
+)
 _SECRETS = (
+    _BY_METHOD,
+    reaction(
+        "takes-a-secret-by-method",
+        _GIVEN,
+        Plan(_TAKES),
+        LIST_TOOLS,
+        _requested("tools/call", name="enter", arguments=_SECRET["arguments"]),
+    ),
     stateless("takes-a-secret-statelessly", _GIVEN, _TAKES, LIST_TOOLS, _SECRET),
     reaction(
         "takes-a-secret",

@@ -59,7 +59,8 @@ class Plan:
     """A server: what it says to what, and what it is.
 
     ``version``: the only one it answers `initialize` with. ``metadata``: of its authorization
-    server. ``token_seconds``: how long a token lasts.
+    server. ``token_seconds``: how long a token lasts. ``path``: of its endpoint
+    over HTTP, which `targets.OTHER_PATHS` repeats.
     """
 
     replies: Mapping[str, tuple[Reply, ...]] = field(default_factory=dict)
@@ -70,6 +71,7 @@ class Plan:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     token_seconds: int = 3600
+    path: str = "/mcp"
 
 
 USUAL = Reply()
