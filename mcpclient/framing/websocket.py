@@ -148,7 +148,7 @@ class WebSocketProtocol:
         self._pending = b""
         # The bytes missing from the data frame being read; None between frames.
         self._remaining: int | None = None
-        self._frame_is_final = False
+        self._frame_is_final: bool
         # The message being read, None between messages.
         self._message: frames.MessageAssembly | None = None
 

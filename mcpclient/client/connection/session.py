@@ -271,16 +271,16 @@ class Session:
             return
         if "method" in message:
             self._inbound.take(message)
-        elif not self.correlator.settle(message) and not self._is_anonymous_error(message):
-            _logger.debug("ignored the answer to unknown request %r", message.get("id"))
+        elif not self.correlator.settle(message):
+            self._take_stray(message)
 
-    def _is_anonymous_error(self, message: Message) -> bool:
+    def _take_stray(self, message: Message) -> None:
         """Match an error without an id to the call in flight, where there is only one."""
         if message.get("id") is not None or "error" not in message or self.in_flight != 1:
-            return False
+            _logger.debug("ignored the answer to unknown request %r", message.get("id"))
+            return
         for pending in self.correlator:
             pending.fail(peer_error(message["error"]))
-        return True
 
     def _notified(self, method: str, params: Mapping[str, Any]) -> None:
         is_progress = method == "notifications/progress"
