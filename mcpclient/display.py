@@ -31,7 +31,7 @@ _FIRST_WORD = r"(?:\S|(?<=Program) (?=Files)|(?<=Files) (?=\(x86\)))+"
 _VERSION = r"(?:[0-9]+(?:\.[0-9]+)*)?(?:\.exe|\.cmd)?$"
 
 # A key: letters and digits mixed, or more letters than words have, and nothing between them.
-_KEY = re.compile(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9~%=+]{16,}|[A-Za-z0-9~%=+]{24,}")
+_KEY = r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9~%=+]{16,}|[A-Za-z0-9~%=+]{24,}"
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
@@ -94,4 +94,4 @@ def shown_path(path: str) -> str:
 def _looks_like_a_key(word: str) -> bool:
     if re.search(_UUID, word):
         return True
-    return any(map(_KEY.fullmatch, re.split(r"[-_.:@]", word)))
+    return any(map(re.compile(_KEY).fullmatch, re.split(r"[-_.:@]", word)))

@@ -134,7 +134,7 @@ def test_a_toolbox() -> None:
     assert call <= TOOLBOX[1]
 
 
-@pytest.mark.parametrize(("options", "most"), [({}, 78), ({"exclude": ("none",)}, 82)])
+@pytest.mark.parametrize(("options", "most"), [({}, 65), ({"exclude": ("none",)}, 70)])
 def test_a_server_of_a_manager(options: dict[str, Any], most: int) -> None:
     """A call by its full name; also where a filter looks at it."""
 

@@ -29,9 +29,9 @@ from ..entries.entry import EntryError, read_entry
 from ..entries.variables import references
 from ..errors import UsageError
 from ..gate.gate import Approvals
-from ..net.files import read_file
 from ..net.login.terminal import Terminal
 from ..net.paths import absolute_path, is_bundle
+from ..net.regular_files import read_file
 from ..net.user_folders import config_folder
 from ..recording.secrets import is_secret_name
 from ..suggestions import there_are, there_is_no

@@ -20,7 +20,8 @@ from ..errors import McpError, NotRecorded, PeerError, UsageError
 from ..framing.escaping import escape, escape_line
 from ..framing.visible_texts import invisible_in
 from ..jsonrpc.messages import ErrorCode
-from ..net.user_folders import state_folder
+from ..net.regular_files import read_file
+from ..net.user_folders import state_path
 from ..protocol.schema_properties import needed_of, properties_of
 from ..protocol.types import CallToolResult, ResourceTemplate, Tool
 from ..protocol.wire_object import string_at
@@ -32,8 +33,6 @@ from .parsing import command_line
 from .screen import Screen
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from ..protocol.tasks import Task
 
 
@@ -142,34 +141,38 @@ _MAX_REMEMBERED = 4 * 1024 * 1024
 
 def remember(options: argparse.Namespace, tools: Sequence[Tool]) -> None:
     """Keep the tools of a server, so that shells can complete their names and arguments."""
-    from ..net.files import change_file
-
     content = json.dumps([tool.raw for tool in tools]).encode("utf-8", "replace")
     with suppress(OSError):
         path = _memory_of(options)
-        if path is not None:
+        if path is not None and _read(path) != content:
+            from ..net.files import change_file
+
             change_file(path, lambda before: content, limit=_MAX_REMEMBERED, private=True)
 
 
 def remembered_tools(options: argparse.Namespace) -> list[Tool]:
     """Return the tools that were last listed of the server that was named."""
-    from ..net.files import read_file
-
     try:
         path = _memory_of(options)
-        found = json.loads(read_file(path, limit=_MAX_REMEMBERED, private=True)) if path else ()
+        found = json.loads(_read(path)) if path else ()
         return [Tool(raw) for raw in found if isinstance(raw, dict)]
     except (OSError, ValueError, TypeError, RecursionError):
         return []
 
 
-def _memory_of(options: argparse.Namespace) -> Path | None:
+def _read(path: str) -> bytes:
+    with suppress(OSError):
+        return read_file(path, limit=_MAX_REMEMBERED, private=True)
+    return b""
+
+
+def _memory_of(options: argparse.Namespace) -> str | None:
     """Return the file for a server that was named. Raises `OSError` where the folder is gone."""
     if not options.named or options.named[0] == "--":
         return None
     name = "\0".join([os.getcwd(), options.config or "", *options.named])
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
-    return state_folder(os.environ) / "tools" / f"{digest[:32]}.json"
+    return state_path(os.environ, "tools", f"{digest[:32]}.json")
 
 
 def _listed(tools: Sequence[Tool], style: Style, *, whole: bool) -> str:

@@ -11,7 +11,8 @@ from ..client.client import Client
 from ..display import shown_path, shown_url
 from ..errors import UsageError
 from ..framing.escaping import escape
-from ..net.files import read_file, write_file
+from ..net.files import write_file
+from ..net.regular_files import read_file
 from ..recording.secrets import is_secret_name
 from ..stubs.stubs import Offer, stubs_for
 from .command import Answer, LocalCommand, Server, flag, option

@@ -14,9 +14,9 @@ from ..entries.resolve import resolve
 from ..entries.variables import MAX_VALUE_FILE_SIZE, Inputs, InputSpec, Variables, folders_of
 from ..errors import AuthError, UsageError
 from ..framing.logs import logger_for
-from ..net.files import read_file
 from ..net.network_options import Negotiate
 from ..net.paths import absolute_path
+from ..net.regular_files import read_file
 from ..net.user_folders import home_folder
 from ..suggestions import did_you_mean
 

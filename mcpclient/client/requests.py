@@ -206,8 +206,6 @@ class Requests:
         method: str = "tools/call",
     ) -> CallToolResult:
         """Make a request with functions around it, the first of them outermost, and its line."""
-        from .events.around import surrounded
-
         connection, is_call = self._connection, method in SUBJECTS
         call = connection.described(
             method,
@@ -221,6 +219,8 @@ class Requests:
         )
         result: CallToolResult
         if connection.audit is None or not is_call:
+            from .events.around import surrounded
+
             result = await surrounded(around, make)(call)
         else:
             schema = self._listed.secret_schemas.get(name)

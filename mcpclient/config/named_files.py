@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ..entries.entry import Entry, EntryError
 from ..entries.resolve import is_shell
 from ..entries.variables import Variables, parse_dotenv, references, without_references
-from ..net.files import read_file
+from ..net.regular_files import read_file
 from ..net.user_folders import bundle_folder
 
 # Larger files are identified by size and time: reading them would delay every start.

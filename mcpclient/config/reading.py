@@ -24,8 +24,8 @@ from ..errors import UsageError
 from ..formats.front_matter import FrontMatterError, parse_front_matter
 from ..formats.jsonc import MAX_DEPTH, JsoncArray, JsoncError, JsoncObject, Lines, parse_jsonc
 from ..jsonrpc.codec import is_deep
-from ..net.files import read_file
 from ..net.paths import absolute_path, bundle_name, is_bundle
+from ..net.regular_files import read_file
 from ..protocol.wire_object import value_at
 from .config import Problem, Severity
 from .scopes import Place

@@ -21,8 +21,9 @@ from ..config.config import Problem, ServerConfig, State
 from ..config.scopes import Place, enterprise_place
 from ..entries.fields import SANDBOX_FIELDS, restrictions_in
 from ..errors import UsageError
-from ..net.files import change_file, read_file
+from ..net.files import change_file
 from ..net.process.programs import HeadersFrom
+from ..net.regular_files import read_file
 from ..net.user_folders import state_folder
 
 if TYPE_CHECKING:

@@ -35,9 +35,9 @@ from ..entries.variables import (
 )
 from ..errors import UsageError
 from ..framing.escaping import escape_line
-from ..net.files import read_file
 from ..net.network_options import Negotiate
 from ..net.paths import absolute_path
+from ..net.regular_files import read_file
 from ..net.user_folders import home_folder
 from ..suggestions import there_are, there_is_no
 from .gate import Approvals, Gate, refused

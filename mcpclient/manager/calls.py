@@ -154,7 +154,9 @@ class Calls(abc.ABC):
         `ServerUnavailable` for a server that is disabled, denied, not approved or disconnected, and
         what `Client.call_tool` raises.
         """
-        owner = await self._owner_of(name, arguments, options.get("timeout", DEFAULT))
+        owner = self._catalog.names.owner(name)
+        if owner is None:
+            owner = await self._owner_of(name, arguments, options.get("timeout", DEFAULT))
         if owner is None:
             raise UsageError(there_is_no("tool", name, [tool.name for tool in self._catalog.tools]))
         server, tool = owner

@@ -91,17 +91,16 @@ class ManagedClient(Client):
     def _request_tool(self, *asked: Any) -> Coroutine[Any, Any, dict[str, Any]]:
         return self._home.run(self._persistent, *asked)
 
-    async def _persistent(
+    def _persistent(
         self, tool: str, arguments: Any, limits: RequestOptions, *others: Any
-    ) -> dict[str, Any]:
+    ) -> Coroutine[Any, Any, dict[str, Any]]:
         server = self._server
 
         def send(rest: RequestOptions) -> Coroutine[Any, Any, dict[str, Any]]:
-            request = super(ManagedClient, server.client)._request_tool
-            return request(tool, arguments, rest, *others)
+            return Client._request_tool(server.client, tool, arguments, rest, *others)
 
         time = CallDeadline(self._connection, "tools/call", limits, {"name": tool})
-        return await server.call(time, send, lambda: server.is_repeatable(tool))
+        return server.call(time, send, lambda: server.is_repeatable(tool))
 
 
 async def look_for_login(target: Target, auth: object, is_asked_for: bool) -> None:

@@ -23,7 +23,8 @@ from ..framing.escaping import escape, escape_in_json, escape_line
 from ..framing.logs import logger_for
 from ..framing.visible_texts import invisible_in
 from ..jsonrpc.codec import parse_json
-from ..net.files import change_file, read_file
+from ..net.files import change_file
+from ..net.regular_files import read_file
 from ..net.user_folders import state_folder
 from ..protocol.types import Tool
 

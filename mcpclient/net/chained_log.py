@@ -124,7 +124,8 @@ class ChainedLog:
     def _lock(self, deadline: float) -> None:
         while True:
             try:
-                os.lseek(self._descriptor, _LOCKED_AT, os.SEEK_SET)
+                if os.name == "nt":
+                    os.lseek(self._descriptor, _LOCKED_AT, os.SEEK_SET)
                 return lock_descriptor(self._descriptor)
             except OSError:
                 if time.monotonic() > deadline:
@@ -132,7 +133,8 @@ class ChainedLog:
             time.sleep(_LOCK_DELAY)
 
     def _unlock(self) -> None:
-        os.lseek(self._descriptor, _LOCKED_AT, os.SEEK_SET)
+        if os.name == "nt":
+            os.lseek(self._descriptor, _LOCKED_AT, os.SEEK_SET)
         release_descriptor(self._descriptor)
 
     def _append(self, record: Mapping[str, Any], size: int) -> bool:

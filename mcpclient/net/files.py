@@ -34,7 +34,7 @@ except ImportError:  # everything else
 else:
     msvcrt = _msvcrt
 
-from .regular_files import open_regular
+from .regular_files import open_regular, read_file
 from .shielded import TaskLocks
 from .user_folders import state_folder
 
@@ -90,25 +90,6 @@ _LOCK_DELAY = 0.01
 
 # Seconds that a replacement waits for readers of the file.
 _REPLACE_LIMIT = 2.0 if os.name == "nt" else 0.0
-
-
-def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:
-    """Return the content of a regular file of at most ``limit`` bytes; never waits.
-
-    Raises `OSError` when it is missing, larger, unreadable or not a regular file; with ``private``
-    also when other users may change it.
-    """
-    with open(open_regular(path, limit=limit), "rb") as file:
-        if private and os.name == "posix":  # on Windows a folder in the user's profile is private
-            status = os.fstat(file.fileno())
-            if status.st_uid not in (os.geteuid(), 0):
-                raise OSError(errno.EPERM, "it belongs to another user")
-            if status.st_mode & 0o022:
-                raise OSError(errno.EPERM, "other users may change it")
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise OSError(errno.EFBIG, f"larger than {limit} bytes")
-    return content
 
 
 def change_file(

@@ -264,10 +264,10 @@ class LoopBound:
         self, work: Callable[..., Coroutine[Any, Any, T]], *arguments: Any
     ) -> Coroutine[Any, Any, T]:
         """Run ``work`` in its event loop, from any loop; see `run_in`."""
-        home = self.owner_loop()
-        if home is None or home is asyncio.get_running_loop():
+        if self.loop is asyncio.get_running_loop():
             return work(*arguments)
-        return run_in(home, work, *arguments)
+        home = self.owner_loop()
+        return work(*arguments) if home is None else run_in(home, work, *arguments)
 
 
 async def run_in(

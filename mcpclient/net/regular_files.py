@@ -45,6 +45,25 @@ def open_regular(
     return descriptor
 
 
+def read_file(path: str | os.PathLike[str], *, limit: int, private: bool = False) -> bytes:
+    """Return the content of a regular file of at most ``limit`` bytes; never waits.
+
+    Raises `OSError` when it is missing, larger, unreadable or not a regular file; with ``private``
+    also when other users may change it.
+    """
+    with open(open_regular(path, limit=limit), "rb") as file:
+        if private and os.name == "posix":  # on Windows a folder in the user's profile is private
+            status = os.fstat(file.fileno())
+            if status.st_uid not in (os.geteuid(), 0):
+                raise OSError(errno.EPERM, "it belongs to another user")
+            if status.st_mode & 0o022:
+                raise OSError(errno.EPERM, "other users may change it")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise OSError(errno.EFBIG, f"larger than {limit} bytes")
+    return content
+
+
 def _check(status: os.stat_result, limit: int | None) -> None:
     if stat.S_ISDIR(status.st_mode):
         raise OSError(errno.EINVAL, "it is a folder")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 _MAX_ALTERNATIVES = 500
 
@@ -32,7 +31,11 @@ def tokens_of(reference: object) -> tuple[str, ...] | None:
     """Return the tokens of a ``$ref`` of the form ``#`` or ``#/…``; None for anything else."""
     if not isinstance(reference, str) or (reference != "#" and reference[:2] != "#/"):
         return None
-    return pointer_tokens(unquote(reference[1:]) if "%" in reference else reference[1:])
+    if "%" in reference:
+        from urllib.parse import unquote  # it takes as long as a dozen modules, and is rarely used
+
+        reference = unquote(reference)
+    return pointer_tokens(reference[1:])
 
 
 def target_of(reference: object, root: object) -> object:

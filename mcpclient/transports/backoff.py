@@ -48,7 +48,8 @@ class Retries:
 
     def __init__(self, delay: Callable[[int, float], float | None] = retry_delay) -> None:
         self._delay = delay
-        self._failures = 0
+        #: In a row, so far.
+        self.failures: int = 0
         self._began: float | None = None
 
     def begin(self) -> None:
@@ -57,7 +58,7 @@ class Retries:
 
     def succeeded(self) -> None:
         """Forget the failures: there was progress."""
-        self._failures = 0
+        self.failures = 0
 
     def next_delay(self) -> float | None:
         """Count a failure; return the seconds before the next try, None where there is none."""
@@ -65,9 +66,9 @@ class Retries:
 
         began, self._began = self._began, None
         if began is not None and asyncio.get_running_loop().time() - began >= STEADY:
-            self._failures = 0
-        self._failures += 1
-        return self._delay(self._failures - 1, random.random())
+            self.failures = 0
+        self.failures += 1
+        return self._delay(self.failures - 1, random.random())
 
     async def wait_after(self, error: McpError, longest: float = math.inf) -> None:
         """Wait before a retry; raise the error when that is pointless or the tries are used up.

@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from mcpclient.net import files
-from mcpclient.net.files import change_file, make_private, read_file, replace_content, save_text
+from mcpclient.net.files import change_file, make_private, replace_content, save_text
+from mcpclient.net.regular_files import read_file
 from tests.support.subprocesses import run_python
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs the files of POSIX")

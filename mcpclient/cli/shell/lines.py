@@ -11,10 +11,11 @@ from typing import Any, Callable, Protocol, TextIO
 
 from ...errors import UsageError
 from ...framing.logs import logger_for
-from ...net.files import change_file, read_file
+from ...net.files import change_file
 from ...net.futures import call_in_thread
 from ...net.line_editor import Completer, LineEditor, can_edit_lines
 from ...net.login.terminal import Terminal
+from ...net.regular_files import read_file
 from ...recording.redaction import Redactor
 from ...recording.secret_arguments import is_secret, masked, parameter_of
 from ..screen import Screen

@@ -176,7 +176,7 @@ class Keeper(_Uses, abc.ABC):
         limits = rest = time.options
         is_repeated = False
         while True:
-            if is_repeated or not self.is_connected:
+            if is_repeated or self.status is not Status.CONNECTED:
                 total = time.rest_of(limits).max_timeout or math.inf
                 seconds = min(limits.timeout or math.inf, total)
                 await self.await_connection(None if seconds == math.inf else seconds, time.method)
@@ -223,8 +223,7 @@ class Keeper(_Uses, abc.ABC):
 
     def call_answered(self) -> None:
         """Begin anew with counting failures."""
-        self._failures = 0
-        self._retries.succeeded()
+        self._failures = self._retries.failures = 0
 
     def call_failed(self, kept: object, error: McpError) -> None:
         """Count a failed call; too many in a row, and the connection is made anew.

@@ -14,7 +14,7 @@ from typing import Any, Union
 
 from ...errors import CallRefused, ConnectFailed, SandboxUnavailable, ServerUnavailable, UsageError
 from ...framing.logs import logger_for
-from ...net.chained_log import log_at
+from ...net.chained_log import ChainedLog, log_at
 from ...net.clocks import steady_seconds
 from ...net.paths import absolute_path, with_home
 from ...protocol.types import CallToolResult
@@ -161,7 +161,8 @@ class Audit:
 
     def _announce(self, line: dict[str, Any]) -> None:
         """Write a line before its call or start is made, where that is required, or refuse it."""
-        for log, error in self._append({**line, "outcome": "sent"}, is_ahead=True):
+        ahead = [each for each in self._logs if each[0].required]
+        for log, error in self._append({**line, "outcome": "sent"}, ahead) if ahead else ():
             line.update(decision="refused", by="audit")
             cause = getattr(error, "strerror", None) or error
             reason = f"the audit log {log.path} cannot be written: {cause}"
@@ -170,22 +171,23 @@ class Audit:
             raise CallRefused(line["method"], line["name"], reason) from None
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        for log, error in self._append(line):
+        for log, error in self._append(line, self._logs):
             if log not in self._failing:
                 self._failing.add(log)
                 _logger.error("the audit log %s cannot be written: %s", log.path, error)
 
     def _append(
-        self, line: Mapping[str, Any], *, is_ahead: bool = False
+        self, line: Mapping[str, Any], logs: Sequence[tuple[AuditLog, ChainedLog]]
     ) -> Iterator[tuple[AuditLog, Exception]]:
-        """Append a line to all logs, or to those that require it ahead; yield those that fail."""
-        digest = {name: value for name, value in line.items() if name != "arguments"}
-        for log, file in self._logs:
-            if is_ahead and not log.required:
-                continue
+        """Append a line to these logs; yield those that fail."""
+        digest = line
+        if "arguments" in line:
+            digest = {name: value for name, value in line.items() if name != "arguments"}
+        for log, file in logs:
             try:
                 file.append(line if log.text else digest)
-                self._failing.discard(log)
+                if self._failing:
+                    self._failing.discard(log)
             except Exception as error:  # it must not replace the outcome of the call
                 yield log, error
 

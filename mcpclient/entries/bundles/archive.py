@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import built_without, safe_repr
 from ...net.clocks import seconds_since_epoch
-from ...net.files import make_private_folder, read_file
-from ...net.regular_files import open_regular
+from ...net.files import make_private_folder
+from ...net.regular_files import open_regular, read_file
 from ...net.user_folders import bundle_folder
 from ..entry import EntryError
 

@@ -7,7 +7,6 @@ are arguments. So all of them, those for Windows included, are tested on every p
 from __future__ import annotations
 
 import errno
-import ntpath
 import os
 import subprocess
 import sys
@@ -263,9 +262,8 @@ def windows_launch_plan(
     path = _find_on_windows(command, env, exists, cwd)
     if _extension(path) in _PROGRAM_EXTENSIONS:
         return LaunchPlan(path, subprocess.list2cmdline([path, *command[1:]]))
-    shell = _variable(env, "COMSPEC") or ntpath.join(
-        _variable(env, "SYSTEMROOT") or "C:\\Windows", "System32", "cmd.exe"
-    )
+    root = _variable(env, "SYSTEMROOT") or "C:\\Windows"
+    shell = _variable(env, "COMSPEC") or f"{root}\\System32\\cmd.exe"
     inner = " ".join(map(_batch_argument, [path, *command[1:]]))
     # /d: no AutoRun commands; /e:on: what hides a percent sign needs extensions; /v:off: "!" is
     # a plain character; /s: exactly the outer pair of quotes is taken off, whatever is inside.
@@ -295,6 +293,8 @@ def _find_on_windows(
 
 
 def _bases(name: str, search_path: str, cwd: str) -> Iterator[str]:
+    import ntpath
+
     if ntpath.basename(name) != name or ntpath.splitdrive(name)[0]:
         yield ntpath.join(cwd, name)
         return
@@ -305,6 +305,8 @@ def _bases(name: str, search_path: str, cwd: str) -> Iterator[str]:
 
 
 def _extension(path: str) -> str:
+    import ntpath
+
     # Windows drops trailing dots and spaces from a file name, so "x.bat. ." is a batch file too.
     return ntpath.splitext(path.rstrip(". "))[1].lower()
 
