@@ -1,7 +1,7 @@
 """`typing.NamedTuple` without types at run time, for the modules that a first call loads.
 
-Until Python 3.13 that of `typing` compiles the annotation of every field, which nobody reads: an
-eighth of the instructions that importing a client takes.
+Until Python 3.13, `typing` compiles the annotation of every field, which nothing reads: an eighth
+of the instructions that importing a client takes.
 """
 
 from __future__ import annotations
