@@ -15,8 +15,8 @@ Of every server:
   that are not. With progress and a timeout, time matters: such a session is replayed as fast as it
   was recorded. ``meta`` is what the user puts into ``_meta``.
 - ``request {method, params?}``: of this library: any request, by its method.
-- ``call_tools {calls}``: of this library: call several tools at once, each ``[name, arguments]``;
-  the outcome is a list.
+- ``call_tools {calls, cancelled_after?}``: of this library: call several tools at once, each
+  ``[name, arguments]``; the outcome is a list. They may be cancelled after some seconds.
 - ``cancel_call {name, arguments, after}``: call a tool and ask for progress; cancel the call when
   the first ``progress`` arrives, or when the handler of the first ``request`` of the server is
   asked.
@@ -115,7 +115,7 @@ STEPS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
         ("list_resource_templates", "", ""),
         ("list_prompts", "", ""),
         ("call_tool", "name arguments", "progress timeout total meta"),
-        ("call_tools", "calls", ""),
+        ("call_tools", "calls", "cancelled_after"),
         ("request", "method", "params"),
         ("cancel_call", "name arguments after", ""),
         ("read_resource", "uri", "meta fresh"),

@@ -252,7 +252,13 @@ class User:
         return (await self._client.call_tool(step["name"], step["arguments"], **options)).raw
 
     async def call_tools(self, step: Mapping[str, Any], progress: list[Any]) -> Any:
-        outcomes = await self._client.call_tools(step["calls"])
+        calling = asyncio.ensure_future(self._client.call_tools(step["calls"]))
+        done, _ = await asyncio.wait({calling}, timeout=step.get("cancelled_after"))
+        if not done:
+            calling.cancel()
+            await asyncio.wait({calling})
+            raise _Cancelled
+        outcomes = calling.result()
         return [
             failure_of(each) if isinstance(each, mcpclient.McpError) else each.raw
             for each in outcomes

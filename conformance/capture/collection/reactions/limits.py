@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.capture.collection.reactions.parts import (
     ANSWER,
     HELLO,
+    LIST_TOOLS,
     PING,
     USUAL,
     Await,
@@ -20,7 +21,31 @@ _TIMEOUTS = (
 )
 _AFTER_A_PING = Reply(events=(Await("ping"), ANSWER))
 
+_AFTER_ALL = Reply(events=(Await("tools/call", 3), ANSWER))
+_CANCELLED = (
+    "Cancellation: a client cancels requests of its own that are in progress, each by its id."
+)
+
 SESSIONS: tuple[Reaction, ...] = (
+    *(
+        reaction(
+            f"called-together-and-cancelled{name}",
+            _CANCELLED,
+            Plan(
+                {"tools/call": (_AFTER_ALL, Reply(events=(Await("never"),)))},
+                is_stateless=is_stateless,
+                has_session=not is_stateless,
+            ),
+            {
+                "do": "call_tools",
+                "calls": [["echo", {"text": each}] for each in ("one", "two", "three")],
+                "cancelled_after": 0.6,
+            },
+            PING if not is_stateless else LIST_TOOLS,
+            transports="stdio",
+        )
+        for name, is_stateless in (("", False), ("-statelessly", True))
+    ),
     *(
         reaction(
             f"limited-{name}",

@@ -28,6 +28,13 @@ from conformance.capture.collection.reactions.parts import (
 from conformance.capture.collection.reactions.stateless import READ, USER, WHO, stateless
 from conformance.scripts import Step
 
+_ADDRESS: dict[str, Any] = {
+    "message": "Where?",
+    "requestedSchema": {
+        "type": "object",
+        "properties": {"address": {"type": "string", "format": "email"}},
+    },
+}
 _PROMPT: Step = {"do": "get_prompt", "name": "greeting", "arguments": {"text": "hello"}}
 _FORBIDDEN: Step = {**HELLO, "name": "forbidden"}
 _CALLS: Step = {
@@ -323,6 +330,15 @@ _ASKED = (
         asked(2, "sampling/createMessage", messages=[_RAIN], maxTokens=100),
         elicitation=[{"raises": "no"}],
         sampling=[{"raises": "no"}],
+    ),
+    _asks(
+        "a-user-who-answers-in-no-format",
+        "Elicitation: clients SHOULD validate responses against the schema, with its formats.",
+        *(asked(number, "elicitation/create", **_ADDRESS) for number in (1, 2)),
+        elicitation=[
+            {"action": "accept", "content": {"address": each}}
+            for each in ("nowhere", "someone@example.com")
+        ],
     ),
     _asks(
         "a-user-who-answers-what-there-is-not",
