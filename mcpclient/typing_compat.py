@@ -8,6 +8,5 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from typing_extensions import Self as Self
     from typing_extensions import TypeVar as TypeVar
     from typing_extensions import Unpack as Unpack

@@ -27,7 +27,6 @@ PACKAGE = Path(__file__).parent.parent / "mcpclient"
 # A module imports only from lower floors, or from its own folder, also inside a function.
 FLOORS = {
     "typing_compat": -1,  # names of typing that the oldest Python lacks
-    "named_tuples": -1,
     "version": -2,  # of this package
     "hints": -1,  # what to do next about each kind of error
     "display": -1,  # what messages show of commands and URLs

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Generic, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar, Union
 
 from ..client.client import Client
 from ..client.connection.targets import Target
 from ..errors import UsageError
-from ..named_tuples import NamedTuple
 from .screen import Screen
 
 if TYPE_CHECKING:
     from ..config.config import ServerConfig
-    from ..typing_compat import Self
 
 
 _NOTHING: Mapping[str, Any] = {}
@@ -149,6 +147,7 @@ def _number(option: str, kind: type[Number], least: int, wanted: str) -> Callabl
 
 
 Function = TypeVar("Function")
+Self = TypeVar("Self", bound="_Declared[Any]")
 
 DECLARED: dict[str, Any] = {}
 """The commands of the modules that have been imported, by their names."""
@@ -182,7 +181,7 @@ class _Declared(Generic[Function]):
         self.takes_command: bool = takes_command
         self.needs_server: bool = needs_server
 
-    def __call__(self, function: Function) -> Self:
+    def __call__(self: Self, function: Function) -> Self:
         """Declare the command."""
         self.function = function
         DECLARED[self.name] = self

@@ -6,10 +6,9 @@ import json
 import warnings
 from collections.abc import Sequence
 from functools import cached_property, wraps
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-if TYPE_CHECKING:
-    from ..typing_compat import Self
+AnyMcpError = TypeVar("AnyMcpError", bound="McpError")
 
 # Characters of a response body that a message shows; the field holds all that was kept.
 SHOWN_BODY = 500
@@ -76,7 +75,7 @@ class McpError(Exception):
         warnings.warn("the cure of an error is called hint now", DeprecationWarning, stacklevel=2)
         return self.hint
 
-    def advise(self, hint: str) -> Self:
+    def advise(self: AnyMcpError, hint: str) -> AnyMcpError:
         """Set the hint, where more is known than of all errors of this kind.
 
         ``{name}`` in it stands for an option, as `mcpclient.hints` spells it.
@@ -112,7 +111,7 @@ class McpError(Exception):
         # Copied without its constructor: ``args`` has only what was given by position.
         return _remade, (type(self), self.args), self.__dict__
 
-    def again(self) -> Self:
+    def again(self: AnyMcpError) -> AnyMcpError:
         """Return a copy to raise again, so that every waiter gets a traceback of its own."""
         import copy
 

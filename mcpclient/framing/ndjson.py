@@ -6,9 +6,7 @@ and U+0085 inside a JSON string survive; a CR before the LF is JSON white space 
 
 from __future__ import annotations
 
-from typing import Union
-
-from ..named_tuples import NamedTuple
+from typing import NamedTuple, Union
 
 DEFAULT_MAX_MESSAGE_SIZE = 64 * 1024 * 1024
 """The default limit for the bytes of one message, in any framing."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING, NamedTuple, Union
 
 from ..errors import UsageError
-from ..named_tuples import NamedTuple
 from .recorder import Recorder
 
 if TYPE_CHECKING:
@@ -16,9 +15,9 @@ if TYPE_CHECKING:
     from ..framing.uri import Url
     from .proxies import ProxyChoice, ProxyRules
 
-Path = Union[str, os.PathLike[str]]
+Path = Union[str, "os.PathLike[str]"]
 
-ClientCertificate = Union[Path, tuple[Path, Path], tuple[Path, Path, str]]
+ClientCertificate = Union[Path, "tuple[Path, Path]", "tuple[Path, Path, str]"]
 """A PEM file with certificate and key, or the two files, or these and the key's password."""
 
 

@@ -13,7 +13,7 @@ from .clocks import timestamp
 if TYPE_CHECKING:
     from .trace_writer import TraceWriter
 
-TraceTarget = Union[str, os.PathLike[str], Callable[[str], Any]]
+TraceTarget = Union[str, "os.PathLike[str]", Callable[[str], Any]]
 """A file to append to, or a function that takes a transcript line by line, line ends included."""
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Hashable, Mapping
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ..errors import PeerError
 from ..jsonrpc.messages import ErrorCode
-from ..named_tuples import NamedTuple
 from .wire_object import string_at
 
 CACHEABLE = frozenset(

@@ -12,12 +12,11 @@ import enum
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..errors import McpError, ProtocolViolation, UsageError, safe_repr
 from ..jsonrpc import messages
 from ..jsonrpc.messages import Message, RequestId
-from ..named_tuples import NamedTuple
 from .outgoing import Headers, Outgoing
 from .wire_object import object_in, value_at
 

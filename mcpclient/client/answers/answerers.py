@@ -7,10 +7,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union
 
 from ...errors import HandlerFailed, McpError, UsageError
-from ...named_tuples import NamedTuple
 from ...net.clocks import steady_seconds
 from ...net.futures import BackgroundTasks
 from ...net.paths import absolute_path

@@ -8,12 +8,11 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any, Callable, Union
+from typing import Any, Callable, NamedTuple, Union
 
 from ...errors import UsageError
 from ...jsonrpc.correlator import Correlator
 from ...jsonrpc.messages import RequestId
-from ...named_tuples import NamedTuple
 
 _NO_HEADERS: Mapping[str, str] = {}
 

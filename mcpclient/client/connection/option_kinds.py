@@ -9,10 +9,9 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Callable
+from typing import Any, Callable, NamedTuple
 
 from ...errors import UsageError
-from ...named_tuples import NamedTuple
 from .limits import Default
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Literal
+from typing import TYPE_CHECKING, Any, Callable, Literal, NamedTuple
 
 from ...errors import UsageError
 from ...framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE
 from ...jsonrpc.codec import decode
-from ...named_tuples import NamedTuple
 from ...net.network_options import Negotiate, NetworkOptions
 from ...net.recorder import Recorder
 from ...protocol.negotiation import Era, checked_extensions

@@ -10,7 +10,7 @@ import asyncio
 import math
 from collections.abc import Awaitable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import (
     CallTimeout,
@@ -25,7 +25,6 @@ from ...framing.logs import logger_for
 from ...jsonrpc.codec import decode
 from ...jsonrpc.correlator import Correlator, Pending
 from ...jsonrpc.messages import CancelReason, Message, RequestId, peer_error, result_of
-from ...named_tuples import NamedTuple
 from ...net.futures import BackgroundTasks, LoopEnd, cancel, consume_exception
 from ...protocol.negotiation import EraRules
 from ...protocol.outgoing import Cancel, Outgoing

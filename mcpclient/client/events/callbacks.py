@@ -9,12 +9,11 @@ import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ...errors import HandlerFailed, McpError, PeerError, SessionExpired, safe_repr
 from ...framing.logs import logger_for
 from ...jsonrpc.codec import weight_of
-from ...named_tuples import NamedTuple
 from ...net.futures import BackgroundTasks, settled
 from ...protocol.types import CallToolResult, LogMessage
 

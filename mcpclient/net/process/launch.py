@@ -12,11 +12,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...display import shown_words
 from ...errors import CommandNotFound, ConnectFailed, ConnectKind, UsageError
-from ...named_tuples import NamedTuple
 from ..paths import absolute_path, unfit_for_system
 
 if TYPE_CHECKING:

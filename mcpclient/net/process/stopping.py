@@ -22,10 +22,9 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...framing.logs import logger_for
-from ...named_tuples import NamedTuple
 from ..futures import call_from_thread
 from .launch import CREATE_NO_WINDOW
 
