@@ -108,8 +108,8 @@ def send(
 REFUSED = answer_with(401, {"WWW-Authenticate": "Bearer"}, b"who are you?")
 
 
-async def test_a_request_on_a_stale_connection_is_made_anew() -> None:
-    """F-AUTH-7: the server may have seen the first proof, and accepts none twice."""
+async def test_a_request_on_a_stale_connection_is_made_anew_on_a_new_one() -> None:
+    """F-AUTH-7, F-HTTP-16: the server may have seen the first proof, and accepts none twice."""
     script = Script([{"DPoP": f"proof-{number}"} for number in range(3)])
     proofs: list[str] = []
 
@@ -123,11 +123,13 @@ async def test_a_request_on_a_stale_connection_is_made_anew() -> None:
     async with HttpServer({"/mcp": answer}) as server:
         client = HttpClient(Dialer())
         for _ in range(2):
+            client.release(await client.new_connection(server.url()))  # may be stale as well
             sink = Sink()
             start_request(client, HttpRequest("POST", server.url(), [], b"{}"), sink, script)
             assert await asyncio.wait_for(sink.over, 10) is None
             assert sink.heads == [200]
         await client.close()
+    assert server.connections == 3
     assert proofs == ["proof-0", "proof-1", "proof-2"]
 
 
