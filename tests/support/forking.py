@@ -45,7 +45,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     forks: dict[Connection, BaseProcess] = {}
     numbers, writing = os.pipe()
     files = [list(items) for _, items in groupby(session.items, lambda item: item.path)]
-    files.sort(key=lambda items: items[0].path.name != "test_replay.py")  # it takes longest
     os.write(writing, b"".join(number.to_bytes(_NUMBER, "big") for number in range(len(files))))
     os.close(writing)
     context = multiprocessing.get_context("fork")
