@@ -118,6 +118,10 @@ class _Parser(argparse.ArgumentParser):
     """A parser that raises `UsageError` instead of exiting, so that ``--json`` covers it, too."""
 
     def error(self, message: str) -> NoReturn:
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        options = " ".join(word for word in words.split() if word.startswith("-"))
+        if options:  # without what may be their values, as newer Pythons have it
+            message = f"{unknown}{options}"
         raise UsageError(f"{message}\nusage: {self.usage}")
 
     def format_help(self) -> str:

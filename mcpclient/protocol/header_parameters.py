@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -95,12 +95,11 @@ def _checked(path: tuple[str | None, ...], node: Mapping[str, Any]) -> HeaderPar
 class HeaderParameters:
     """The header parameters of the tools a server has listed, by tool name."""
 
-    encode_value = staticmethod(encode_header_value)
-    # Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
-    encode_tool_name = staticmethod(lru_cache(256)(encode_header_value))
-
     def __init__(self) -> None:
         self._of_tool: dict[str, list[HeaderParameter]] = {}
+        self.encode_value: Callable[[str], str] = encode_header_value
+        # Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
+        self.encode_tool_name: Callable[[str], str] = lru_cache(256)(encode_header_value)
 
     def learn(self, tool: Mapping[str, Any]) -> None:
         """Remember a tool's annotations; raises `ValueError` when they are invalid."""

@@ -105,7 +105,7 @@ def test_an_exception_is_its_last_lines(clean: None) -> None:
         text, failed = raised[code]
         lines = text.rstrip().splitlines()
         assert failed
-        assert RAISED[code] in lines[-1]
+        assert RAISED[code] in "\n".join(lines[-9:])  # Python 3.14 adds which value it was
         assert len(lines) < 45
         assert '"<string>"' not in text and "ast.py" not in text
         assert not code.startswith("print") or lines[0] == "so far"

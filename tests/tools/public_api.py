@@ -9,10 +9,10 @@ from __future__ import annotations
 import enum
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import mcpclient
 
@@ -23,10 +23,9 @@ _UNSAID = {"BaseException", "Generic", "ReprEnum", "int"}  # some are in some Py
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def main() -> int:
+def main() -> None:
     """Write the file."""
     API.write_text(described(), "utf-8")
-    return 0
 
 
 def described() -> str:
@@ -52,6 +51,8 @@ def _of_module(prefix: str, module: ModuleType) -> Iterator[str]:
 def _of(name: str, value: object) -> Iterator[str]:
     if inspect.isclass(value):
         yield from _of_class(name, value)
+    elif kinds := get_args(value):
+        yield f"{name} = {' | '.join(map(inspect.formatannotation, kinds))}"
     elif callable(value):
         kind = "async def" if inspect.iscoroutinefunction(value) else "def"
         yield f"{kind} {name}{_signature(value)}"
@@ -91,7 +92,7 @@ def _is_protocol(value: type) -> bool:
 def _attributes(value: type) -> set[str]:
     """Return the public attributes that the package's own classes define."""
     own = [base for base in value.__mro__ if f"{base.__module__}.".startswith(f"{_OWN}.")]
-    names = {name for base in own for name in (*vars(base), *vars(base).get("__annotations__", ()))}
+    names = {name for base in own for name in (*vars(base), *getattr(base, "__annotations__", ()))}
     kept = {"__aenter__", "__enter__", "__aiter__", "__iter__", "__call__", "__len__"}
     if value is mcpclient.Server:  # most of its methods serve the manager; its twin has the others
         names = _attributes(mcpclient.sync.Server)
@@ -114,8 +115,8 @@ class _Plain:
         self._annotation = annotation
 
     def __repr__(self) -> str:
-        plain = isinstance(self._annotation, str)
-        return str(self._annotation) if plain else inspect.formatannotation(self._annotation)
+        plain = getattr(self._annotation, "__forward_arg__", self._annotation)
+        return plain if isinstance(plain, str) else inspect.formatannotation(plain)
 
 
 def _signature(value: Callable[..., object]) -> str:
@@ -136,4 +137,4 @@ def _signature(value: Callable[..., object]) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
