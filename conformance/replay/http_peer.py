@@ -10,6 +10,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -84,8 +85,10 @@ class HttpPeer:
             self._player.found(f"a request of the client is not HTTP: {error}")
         finally:
             requests.close()
-            self._connections.discard(task)
             writer.transport.abort()
+            with suppress(ConnectionError):  # taken here, or the loop logs it
+                await writer.wait_closed()
+            self._connections.discard(task)
 
     async def serve(self, reader: RequestReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, one after the other."""
