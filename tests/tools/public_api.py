@@ -52,7 +52,7 @@ def _of(name: str, value: object) -> Iterator[str]:
     if inspect.isclass(value):
         yield from _of_class(name, value)
     elif kinds := get_args(value):
-        yield f"{name} = {' | '.join(map(inspect.formatannotation, kinds))}"
+        yield f"{name} = {' | '.join(getattr(kind, '__name__', repr(kind)) for kind in kinds)}"
     elif callable(value):
         kind = "async def" if inspect.iscoroutinefunction(value) else "def"
         yield f"{kind} {name}{_signature(value)}"
