@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -14,14 +13,8 @@ from mcpclient.errors import UsageError
 pytestmark = pytest.mark.virtual_time
 
 
-def timeouts(
-    idle: Seconds = DEFAULT,
-    total: Seconds = DEFAULT,
-    connect: Seconds = DEFAULT,
-    close: float = 5.0,
-    environ: Mapping[str, str] | None = None,
-) -> Timeouts:
-    return Timeouts.of(idle, total, connect, close, environ or {})
+def timeouts(close: float = 5.0, **environ: str) -> Timeouts:
+    return Timeouts.of(DEFAULT, DEFAULT, DEFAULT, close, environ)
 
 
 @pytest.mark.parametrize("value", [None, -1, math.nan, "5"])
@@ -36,12 +29,19 @@ def test_closing_has_a_limit(value: Any) -> None:
 def test_a_limit_of_the_environment_that_is_not_one(value: str) -> None:
     """F-API-7: the variable is named."""
     with pytest.raises(UsageError, match="MCP_TOOL_TIMEOUT"):
-        timeouts(environ={"MCP_TOOL_TIMEOUT": value})
+        timeouts(MCP_TOOL_TIMEOUT=value)
+
+
+def test_no_call_ends_before_a_limit_of_the_environment() -> None:
+    """F-API-7: one that is longer than all of a call may take makes that longer; 0 is none."""
+    for limits in (timeouts(MCP_TIMEOUT=" 1e6 "), timeouts(MCP_TOOL_TIMEOUT=" 1e6 ")):
+        assert (limits.tool, limits.total) == (1000.0, 1000.0)
+    assert timeouts(MCP_TOOL_TIMEOUT="0").tool is None
 
 
 def test_limits_of_one_call() -> None:
     """F-API-7: tools have an idle limit of their own, and each call may have others."""
-    limits = timeouts(environ={"MCP_TIMEOUT": "1000", "MCP_TOOL_TIMEOUT": "2000"})
+    limits = timeouts(MCP_TIMEOUT="1000", MCP_TOOL_TIMEOUT="2000")
 
     def of(method: str, timeout: Seconds, max_timeout: Seconds) -> tuple[Any, Any]:
         options = limits.for_call(method, timeout, max_timeout)
