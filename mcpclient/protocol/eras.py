@@ -130,8 +130,7 @@ class StatelessEra(EraRules):
             repeated, params = self.header_parameters, message["params"]
             name, is_call = params.get(_NAMED_BY[method]), method == "tools/call"
             if isinstance(name, str):
-                encoded = repeated.encode_tool_name if is_call else repeated.encode_value
-                headers["Mcp-Name"] = encoded(name)
+                headers["Mcp-Name"] = repeated.encode_name(name, is_tool=is_call)
             if is_call:
                 headers.update(repeated.for_call(params))
         return headers

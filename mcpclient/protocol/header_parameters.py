@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -97,9 +97,8 @@ class HeaderParameters:
 
     def __init__(self) -> None:
         self._of_tool: dict[str, list[HeaderParameter]] = {}
-        self.encode_value: Callable[[str], str] = encode_header_value
         # Names of tools are few. URIs are many, and may hold secrets, which nothing should keep.
-        self.encode_tool_name: Callable[[str], str] = lru_cache(256)(encode_header_value)
+        self._encode_tool_name = lru_cache(256)(encode_header_value)
 
     def learn(self, tool: Mapping[str, Any]) -> None:
         """Remember a tool's annotations; raises `ValueError` when they are invalid."""
@@ -109,6 +108,10 @@ class HeaderParameters:
             parameters = header_parameters_of(tool.get("inputSchema"))
             if parameters:
                 self._of_tool[name] = parameters
+
+    def encode_name(self, name: str, *, is_tool: bool) -> str:
+        """Return the name or URI that a request is about as its ``Mcp-Name`` header."""
+        return self._encode_tool_name(name) if is_tool else encode_header_value(name)
 
     def for_call(self, params: Mapping[str, Any]) -> dict[str, str]:
         """Return the ``Mcp-Param-*`` headers of a ``tools/call``."""
