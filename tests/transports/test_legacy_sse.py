@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from typing import Any, Callable
+from functools import partial
+from typing import Callable
 
 import pytest
 
@@ -24,25 +23,11 @@ from tests.support.inbox import Inbox
 from tests.support.mcp_http import LegacyEndpoint
 from tests.support.mcp_server import McpServer
 from tests.support.virtual_time import run
+from tests.transports.test_streamable_http import opened_over
 
 pytestmark = pytest.mark.virtual_time
 
-Opened = tuple[LegacySseTransport, Inbox, HttpServer]
-
-
-@asynccontextmanager
-async def opened(routes: Mapping[str, Handler], **options: Any) -> AsyncIterator[Opened]:
-    """An open transport to a server with these routes; nothing of it is left afterwards."""
-    async with HttpServer(routes) as server:
-        transport = LegacySseTransport(server.url(), **options)
-        inbox = Inbox()
-        await transport.open(inbox)
-        try:
-            yield transport, inbox, server
-        finally:
-            await transport.close()
-        await asyncio.sleep(100)
-        assert server.open_connections == 0
+opened = partial(opened_over, LegacySseTransport)
 
 
 def routes(**changes: Handler) -> dict[str, Handler]:

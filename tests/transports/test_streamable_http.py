@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from mcpclient.net.exchange import Authorizer
 from mcpclient.protocol.eras import StatelessEra
 from mcpclient.protocol.negotiation import LATEST_STATELESS, ClientIdentity
 from mcpclient.protocol.outgoing import Outgoing
+from mcpclient.transports.legacy_sse import LegacySseTransport
 from mcpclient.transports.streamable_http import StreamableHttpTransport
 from tests.contract.transport_contract import ERA, answered, call, failed, said
 from tests.support.http_server import Answer, Handler, HttpServer, Request, answer_with, in_turn
@@ -25,21 +27,29 @@ from tests.support.virtual_time import run
 
 pytestmark = pytest.mark.virtual_time
 
-
-Opened = tuple[StreamableHttpTransport, Inbox, HttpServer]
+Opened = tuple[Any, Inbox, HttpServer]
 
 
 @asynccontextmanager
-async def opened(routes: Mapping[str, Handler], **options: Any) -> AsyncIterator[Opened]:
-    """An open transport to a server with these routes."""
+async def opened_over(
+    kind: type[StreamableHttpTransport | LegacySseTransport],
+    routes: Mapping[str, Handler],
+    **options: Any,
+) -> AsyncIterator[Opened]:
+    """An open transport to a server with these routes; nothing of it is left afterwards."""
     async with HttpServer(routes) as server:
-        transport = StreamableHttpTransport(server.url(), **options)
+        transport = kind(server.url(), **options)
         inbox = Inbox()
         await transport.open(inbox)
         try:
             yield transport, inbox, server
         finally:
             await transport.close()
+        await asyncio.sleep(100)
+        assert server.open_connections == 0
+
+
+opened = partial(opened_over, StreamableHttpTransport)
 
 
 def endpoint(**options: Any) -> dict[str, Handler]:

@@ -264,6 +264,19 @@ async def test_a_connection_that_is_lost_as_soon_as_it_is_made_is_none() -> None
     assert not client.is_connected
 
 
+async def test_tasks_that_connect_together_share_a_failed_attempt() -> None:
+    """F-LIFE-5: otherwise, the last of them would wait for the limits of all."""
+    async with http({"POST /mcp": stall}) as server:
+        client = Client(str(server.url()), connect_timeout=4)
+        together = [client.connect() for _ in range(5)]
+        outcomes = await asyncio.gather(*together, return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {CallTimeout}
+        assert asyncio.get_running_loop().time() < 5
+        with pytest.raises(CallTimeout):  # later ones try anew
+            await client.connect()
+        assert methods(server).count("server/discover") == 2
+
+
 def test_a_connection_that_is_still_being_made_can_be_dropped() -> None:
     """F-LIFE-5: the guard of the test suite looks for leftovers."""
     loop = asyncio.new_event_loop()

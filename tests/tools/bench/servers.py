@@ -248,10 +248,10 @@ class HttpConnection:
             masked.release()
         del self.waiting[:end]
         if opcode == 8:
-            return _frame(8, payload)
+            return frame(8, payload)
         if opcode == 9:  # a ping, and its pong
-            return _frame(10, payload)
-        return b"".join(_frame(1, reply) for reply in self.answers.reply(payload))
+            return frame(10, payload)
+        return b"".join(frame(1, reply) for reply in self.answers.reply(payload))
 
     def _post(self, request_line: bytes, body: bytes) -> bytes:
         replies = self.answers.reply(body, handshake_only=b"handshake" in request_line)
@@ -306,7 +306,7 @@ def _unmask(key: bytes, masked: memoryview) -> bytes:
     return b"".join(parts)
 
 
-def _frame(opcode: int, payload: bytes) -> bytes:
+def frame(opcode: int, payload: bytes) -> bytes:
     length = len(payload)
     if length < 126:
         return bytes((0x80 | opcode, length)) + payload

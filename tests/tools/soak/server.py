@@ -25,6 +25,7 @@ from typing import Any, Callable
 
 sys.path.insert(0, str(Path(__file__).parents[3]))
 
+from tests.tools.bench.servers import frame
 from tests.tools.soak.acts import Json, SoakServer
 
 _WEBSOCKET_GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -353,15 +354,6 @@ async def read_frame(reader: asyncio.StreamReader) -> tuple[int, bytes]:
     mask = (key * (length // 4 + 1))[:length]
     number = int.from_bytes(masked, "big") ^ int.from_bytes(mask, "big")
     return first & 15, number.to_bytes(length, "big")
-
-
-def frame(opcode: int, payload: bytes) -> bytes:
-    length = len(payload)
-    if length < 126:
-        return bytes((0x80 | opcode, length)) + payload
-    if length < 0x10000:
-        return bytes((0x80 | opcode, 126)) + length.to_bytes(2, "big") + payload
-    return bytes((0x80 | opcode, 127)) + length.to_bytes(8, "big") + payload
 
 
 def write_out(data: bytes) -> None:
