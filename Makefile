@@ -58,7 +58,7 @@ conformance: ## transcripts, reference servers, the official suite (STRICT=1: wh
 conformance-websocket: ## meet all of the Autobahn testsuite (needs Python 2.7 for its server)
 	$(PYTHON) -m conformance.websocket
 
-capture: $(stamp) ## make the transcripts again (NAMES="stdio/everything tasks": those only)
+capture: $(stamp) ## make transcripts again (NAMES="stdio/everything tasks", or NAMES=--all)
 	$(python) -m conformance.capture $(NAMES)
 
 hosts: $(stamp) ## the blocking twin in notebooks, web servers and workers; servers in memory; agents

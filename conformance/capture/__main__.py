@@ -1,4 +1,4 @@
-"""``python -m conformance.capture [NAME …]``: make transcripts again, all or those that match.
+"""``python -m conformance.capture NAME …``: make those transcripts again, or all with ``--all``.
 
 A name is a part of a transcript's name, such as ``stdio/everything`` or ``tasks``. What is needed
 is installed by ``python -m conformance.peers install``.
@@ -6,10 +6,11 @@ is installed by ``python -m conformance.peers install``.
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from conformance.capture import official
@@ -31,16 +32,27 @@ def transcripts() -> Iterator[tuple[str, Script, str]]:
             yield f"{script.folder(transport)}/{script.transcript_name()}", script, transport
 
 
-def main(names: list[str]) -> int:
+def main(arguments: Sequence[str]) -> int:
     """Make the transcripts whose names have one of the names in them; return an exit code."""
-    os.environ.update(GIT_DATES)
-    results = [
-        capture(path, script, transport)
-        for path, script, transport in transcripts()
-        if not names or any(name in path for name in names)
+    parser = argparse.ArgumentParser(prog="python -m conformance.capture", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as stdio/sdk1 or tasks")
+    parser.add_argument("--all", action="store_true", help="all, and remove the others")
+    options = parser.parse_args(arguments)
+    chosen = [
+        made
+        for made in transcripts()
+        if options.all or any(name in made[0] for name in options.names)
     ]
-    if not names:
-        remove_others()
+    if not chosen:
+        parser.error(
+            f"no transcript has such a name; --all makes {len([*transcripts()])} again, "
+            f"and removes {len(others_than_made())} that no script makes any more"
+        )
+    os.environ.update(GIT_DATES)
+    results = [capture(*made) for made in chosen]
+    if options.all:
+        for file in others_than_made():
+            file.unlink()
     return int(not all(results))
 
 
@@ -59,12 +71,11 @@ def capture(path: str, script: Script, transport: str) -> bool:
     return True
 
 
-def remove_others() -> None:
-    """Remove transcripts that no script makes any more; others make the official ones."""
+def others_than_made() -> list[Path]:
+    """Return the transcripts that no script makes any more; the official suite makes its own."""
     made = {TRANSCRIPTS / path for path, _, _ in transcripts()}
-    for file in TRANSCRIPTS.rglob("*.jsonl"):
-        if file not in made and file.parent != official.TRANSCRIPTS:
-            file.unlink()
+    found = TRANSCRIPTS.rglob("*.jsonl")
+    return [file for file in found if file not in made and file.parent != official.TRANSCRIPTS]
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.capture.taps import Seen, with_port
+from conformance.replay.equivalences import Treatment, header_treatment
 from mcpclient.recording.redaction import Redactor
 from mcpclient.recording.transcript import (
     Record,
@@ -81,7 +82,7 @@ class Cleaner:
             time = (one.nanoseconds - in_order[0].nanoseconds) / 1e9
             record = {"time": round(time, 4), "direction": one.direction, "channel": one.channel}
             # A second time, because a secret may be known only from what came after.
-            records.append({**record, **self._redacted(members)})
+            records.append(without_idle_headers({**record, **self._redacted(members)}))
         for record in records:
             _make_length_true(record, records)
         return records
@@ -184,6 +185,24 @@ def _without_tracebacks(seen: Iterable[Seen]) -> Iterator[Seen]:
     for one in seen:
         if one.channel != "stderr" or not _TRACEBACK.match(one.line or b""):
             yield one
+
+
+def without_idle_headers(record: Record) -> Record:
+    """Leave out headers that prove nothing: a client's that are never compared, and dates.
+
+    They were a twentieth of all transcripts. Those that open a WebSocket stay.
+    """
+    if "http" not in record:
+        return record
+    kept = [pair for pair in record["http"]["headers"] if not _is_idle(record, pair[0].lower())]
+    return {**record, "http": {**record["http"], "headers": kept}}
+
+
+def _is_idle(record: Record, name: str) -> bool:
+    if record["direction"] != "sent":
+        return name == "date"
+    is_free = header_treatment(name) is Treatment.FREE
+    return is_free and record["channel"] != "websocket"
 
 
 def _make_length_true(record: Record, records: Iterable[Record]) -> None:

@@ -8,12 +8,12 @@ import json
 import re
 import sys
 from pathlib import Path
-from typing import Any, Callable
+from typing import Callable
 
 import pytest
 
 from conformance.capture import official
-from conformance.capture.__main__ import TRANSCRIPTS, transcripts
+from conformance.capture.__main__ import TRANSCRIPTS, main, transcripts
 from conformance.capture.collection import SCRIPTS
 from conformance.capture.records import Cleaner, Places
 from conformance.capture.taps import NOTE, RECEIVED, SENT, Seen
@@ -174,19 +174,12 @@ def holds_no_secret_and_names_no_machine(file: Path) -> None:
     assert len(text.encode()) < 100_000
 
 
-NOWHERE = Places()
-
-
-def cleaned(*seen: Seen, places: Places = NOWHERE) -> list[dict[str, Any]]:
-    return Cleaner(places).records(seen)
-
-
 def test_a_secret_is_hidden_also_before_it_is_known_to_be_one() -> None:
     head = {"status": 200, "reason": "OK", "headers": [("Mcp-Session-Id", "0123456789abcdef")]}
     early = Seen(RECEIVED, "http-1", {}, event=b"data: session 0123456789abcdef\n\n")
     session = Seen(RECEIVED, "http-2", {"http": head})
     note = Seen(NOTE, "script", {"outcome": {"result": {"text": "in 0123456789abcdef"}}})
-    records = cleaned(early, session, note)
+    records = Cleaner(Places()).records([early, session, note])
     assert records[0]["event"] == {"data": "session redacted-1"}
     assert records[1]["http"]["headers"] == [["Mcp-Session-Id", "redacted-1"]]
     assert records[2]["outcome"] == {"result": {"text": "in redacted-1"}}
@@ -285,6 +278,12 @@ async def test_the_tap_of_stdio_relays_lines_and_writes_them_down(tmp_path: Path
         (SENT, {"end": "closed"}),
     ]
     assert [one.line for one in seen if one.channel == "stderr"] == [b"ready\n"]
+
+
+def test_all_are_made_again_only_when_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([])
+    assert "--all makes " in capsys.readouterr().err
 
 
 def test_all_transcripts_together_stay_small() -> None:
