@@ -388,8 +388,7 @@ def shown(line: str) -> str:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "stdout", screen)
         patch.setattr(sys, "stderr", screen)
-        is_file = len(typed) > 1
-        text = Path(typed).read_text() if is_file else f"{typed}\n"
+        text = Path(typed).read_text() if len(typed) > 1 else f"{typed}\n"
         patch.setattr(sys, "stdin", Keys(text, screen))
         for each in environ:
             name, _, folder = each.partition("=")
@@ -398,9 +397,10 @@ def shown(line: str) -> str:
             code = main(shlex.split(words))
         except SystemExit as exit:
             code = exit.code if isinstance(exit.code, int) else 1
+    printed = re.sub(r"\r.*\r", "", screen.getvalue())  # a status line, drawn and erased
     ends = f"[exit code {code}]\n" if code else ""
     line = " ".join([*environ, "mcpclient", words, *(["<", typed] if typed else [])])
-    return f"$ {line}\n{screen.getvalue()}{ends}"
+    return f"$ {line}\n{printed}{ends}"
 
 
 STABLE = (
