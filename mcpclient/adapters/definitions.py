@@ -14,8 +14,8 @@ from typing import Any, Callable, NamedTuple
 
 from ..framing.invisible import without_invisible
 from ..framing.visible_texts import invisible_in
+from ..protocol.json_schema import marks_secrets
 from ..protocol.types import Tool
-from ..recording.secret_arguments import SecretArguments, marks_secrets
 from ..suggestions import there_is_no
 from .limits import (
     NameRule,
@@ -436,6 +436,8 @@ def _read(raw: RawCall, bindings: Mapping[str, Binding] | None) -> ToolCall:
     try:
         arguments = binding.arguments(_arguments(raw.arguments))
         if binding.marks_secrets:
+            from ..recording.secret_arguments import SecretArguments
+
             arguments = SecretArguments(arguments, binding.tool.input_schema)
     except ValueError as error:
         problem = str(error)

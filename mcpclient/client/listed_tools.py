@@ -65,7 +65,7 @@ class ListedTools(Observer):
 
         Of two tools with one name, the first counts. Schemas that have not changed stay compiled.
         """
-        from ..recording.secret_arguments import marks_secrets
+        from ..protocol.json_schema import marks_secrets
 
         changes = self._changes
         before = self if is_more else ListedTools()

@@ -209,8 +209,8 @@ class Requests:
         connection, is_call = self._connection, method in SUBJECTS
         call = connection.described(
             method,
-            name=name,
-            full_name=self._full_name(method, name) if is_call else "",
+            name,
+            self._full_name(method, name) if is_call else "",
             arguments=arguments or {},
             meta=meta or {},
             headers=headers or {},

@@ -94,25 +94,30 @@ scan: Callable[[str, int], tuple[Any, int]] = vars(json.JSONDecoder())["scan_onc
 _WHITE_SPACE = " \t\r\n"
 
 
-def _encoder() -> Callable[[Any, Any], Iterable[str]]:
-    """Make the encoder once; `json.JSONEncoder` makes one for each message, a third of the time.
+_encoded_string = json.encoder.encode_basestring
 
-    Reference loops are not detected; they hit the recursion limit.
+
+def json_encoder(**options: Any) -> Callable[[Any, Any], Iterable[str]]:
+    """Return a function that takes a value and 0, and returns the pieces of its compact JSON.
+
+    ``options``: ``allow_nan`` and ``sort_keys`` of `json.JSONEncoder`, which makes such a function
+    for each value, a third of the time. Reference loops are not detected; they hit the recursion
+    limit.
     """
     encoder = json.JSONEncoder(
-        ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False
+        ensure_ascii=False, separators=(",", ":"), check_circular=False, **options
     )
     make = getattr(json.encoder, "c_make_encoder", None)
     if make is None:  # this interpreter has no accelerator
         return encoder.iterencode
-    encode_string = json.encoder.encode_basestring
+    encode_string, sorts, takes_nan = _encoded_string, encoder.sort_keys, encoder.allow_nan
     accelerated: Callable[[Any, Any], Iterable[str]] = make(
-        None, encoder.default, encode_string, None, ":", ",", False, False, False
+        None, encoder.default, encode_string, None, ":", ",", sorts, False, takes_nan
     )
     return accelerated
 
 
-_encode = _encoder()
+_encode = json_encoder(allow_nan=False)
 
 
 # Bytes from which a part of a message is written as it is, since a copy would take as many.
@@ -189,9 +194,6 @@ def encode_string(text: object) -> bytes:
         return _encoded_string(text).encode() if isinstance(text, str) else b""
     except UnicodeEncodeError:
         return b""
-
-
-_encoded_string = json.encoder.encode_basestring
 
 
 def finite(value: Any) -> Any:

@@ -12,19 +12,18 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timezone
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from ..jsonrpc.codec import parse_json
+from ..jsonrpc.codec import json_encoder, parse_json
 from .files import lock_descriptor, make_private, make_private_folder, real_path, release_descriptor
 from .regular_files import open_regular
 
@@ -40,7 +39,7 @@ _TAIL = 4096
 _WHOLE = re.compile(
     rb'^\{"line":(\d{1,18}),.*"previous":"([0-9a-f]{64})","hash":"([0-9a-f]{64})"\}\n', re.MULTILINE
 )
-_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
+_encode = json_encoder()
 
 
 class Line(NamedTuple):
@@ -92,7 +91,7 @@ class ChainedLog:
             os.close(self._descriptor)
 
     def append(self, record: Mapping[str, Any]) -> None:
-        """Append a record as the next line.
+        """Append a record, which has members, as the next line.
 
         Raises `OSError` for a file that is not a log, belongs to another user, cannot be written,
         or stays locked for two seconds; then it has no part of the line.
@@ -203,11 +202,18 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+@lru_cache(maxsize=1)  # there may be many lines in a second
+def _shown_seconds(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
 def _line_after(last: Line, record: Mapping[str, Any]) -> Line:
     # The time is taken under the lock, so that lines and times have one order.
-    now = datetime.now(timezone.utc).isoformat(timespec="milliseconds")[:-6]
-    facts = {"line": last.number + 1, "time": f"{now}Z", **record, "previous": last.hash}
-    begin = _encode(facts)[:-1].encode("utf-8", "backslashreplace")
+    seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
+    now = f"{_shown_seconds(seconds)}.{milliseconds:03}Z"
+    facts = "".join(_encode(record, 0))[1:-1]
+    line = f'{{"line":{last.number + 1},"time":"{now}",{facts},"previous":"{last.hash}"'
+    begin = line.encode("utf-8", "backslashreplace")
     own = _digest(begin)
     return Line(last.number + 1, last.hash, own, b'%s,"hash":"%s"}\n' % (begin, own.encode()))
 

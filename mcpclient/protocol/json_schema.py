@@ -52,6 +52,15 @@ def target_of(reference: object, root: object) -> object:
     return value
 
 
+def marks_secrets(schema: Any) -> bool:
+    """Whether an input schema may mark a secret."""
+    if not isinstance(schema, Mapping):
+        return False
+    # A schema that only mentions them costs a look at each call, and no more.
+    text = repr(schema)
+    return "'password'" in text or "'writeOnly'" in text
+
+
 def alternatives(schema: object, root: object) -> Iterator[Mapping[str, Any]]:
     """Yield a schema and all that it refers to or combines, each once: each tells about a value.
 

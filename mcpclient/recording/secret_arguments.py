@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import Any, Callable, TypeVar
 
 from ..errors import McpError
-from ..protocol.json_schema import alternatives
+from ..protocol.json_schema import alternatives, marks_secrets
 from ..protocol.wire_object import WireObject
-
-if TYPE_CHECKING:
-    from .secrets import KnownSecrets
+from .secrets import KnownSecrets, is_secret_name
 
 T = TypeVar("T")
 
@@ -45,8 +43,6 @@ class SecretArguments(dict[str, Any]):
 
         Their tracebacks end here, because the functions below hold the request and its answer.
         """
-        from .secrets import KnownSecrets
-
         known = KnownSecrets()
         masked(dict(self), self._schema, self._schema, partial(_learn, known))
         pending: list[BaseException | None] = [error]
@@ -108,27 +104,14 @@ def schemas_with_secrets(tools: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def marks_secrets(schema: Any) -> bool:
-    """Whether an input schema may mark a secret."""
-    if not isinstance(schema, Mapping):
-        return False
-    # A schema that only mentions them costs a look at each call, and no more.
-    text = repr(schema)
-    return "'password'" in text or "'writeOnly'" in text
-
-
 def is_secret(name: Any, schema: Any, root: Any) -> bool:
     """Whether the value of a parameter must not be kept. ``root``: the schema of references."""
-    from .secrets import is_secret_name
-
     # A name that is a mistake says nothing about its value.
-    return (
-        not isinstance(name, str)
-        or is_secret_name(name)
-        or any(
-            each.get("format") == "password" or each.get("writeOnly") is True
-            for each in alternatives(schema, root)
-        )
+    if not isinstance(name, str) or is_secret_name(name):
+        return True
+    return schema is not None and any(
+        each.get("format") == "password" or each.get("writeOnly") is True
+        for each in alternatives(schema, root)
     )
 
 
@@ -149,13 +132,14 @@ def shown_arguments(arguments: Mapping[str, Any], schema: Any) -> dict[str, Any]
 def masked(value: Any, schema: Any, root: Any, replace: Callable[[Any], Any]) -> Any:
     """Return a copy of arguments with the result of ``replace`` for each secret one."""
     if isinstance(value, dict):
-        members = ((name, item, parameter_of(schema, name, root)) for name, item in value.items())
-        return {
-            name: replace(item)
-            if is_secret(name, parameter, root)
-            else masked(item, parameter, root, replace)
-            for name, item, parameter in members
-        }
+        copied = {}
+        for name, item in value.items():
+            parameter = parameter_of(schema, name, root)
+            if is_secret(name, parameter, root):
+                copied[name] = replace(item)
+            else:
+                copied[name] = masked(item, parameter, root, replace)
+        return copied
     if isinstance(value, list):
         items = {"anyOf": [each["items"] for each in alternatives(schema, root) if "items" in each]}
         return [masked(item, items, root, replace) for item in value]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Callable
 
 from ...errors import (
@@ -164,17 +164,25 @@ class Connection(LoopBound):
         """The clocks of calls, which every session goes on with; None before there is one."""
         return self._session.deadlines if self._session is not None else None
 
-    def described(self, method: str, **facts: Any) -> Call:
-        """Return a request as hooks see it; by default one without a name."""
-        from ..events.around import Call
+    @cached_property
+    def _kind_of_call(self) -> type[Call]:
+        from ..events.around import Call  # only where a hook or a log sees a request
 
-        described: dict[str, Any] = {
-            **{"name": "", "full_name": "", "arguments": {}, "method": method},
-            "protocol_version": self.era.version if self.era is not None else None,
-            "transport": self.session.transport.name if self.is_open else None,
+        return Call
+
+    def described(self, method: str, name: str = "", full_name: str = "", **facts: Any) -> Call:
+        """Return a request as hooks see it; by default one without a name."""
+        era, session = self.era, self._session
+        facts = {
+            "arguments": {},
+            "protocol_version": era.version if era is not None else None,
+            "transport": session.transport.name if session is not None and self.is_open else None,
             **facts,
         }
-        return Call(server=self.name, trusted=self.options.trusted, **described)
+        trusted = self.options.trusted
+        return self._kind_of_call(
+            self.name, name, full_name, method=method, trusted=trusted, **facts
+        )
 
     async def open(self) -> None:
         """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""

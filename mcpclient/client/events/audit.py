@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 import os
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any, Callable, Union
 
 from ...errors import CallRefused, ConnectFailed, SandboxUnavailable, ServerUnavailable, UsageError
 from ...framing.logs import logger_for
+from ...jsonrpc.codec import json_encoder
 from ...net.chained_log import ChainedLog, log_at
 from ...net.clocks import steady_seconds
 from ...net.paths import absolute_path, with_home
@@ -30,7 +30,7 @@ except ImportError:  # Windows
 _logger = logger_for("mcpclient.audit")
 
 _LONGEST_REASON = 500
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+_encode = json_encoder(sort_keys=True)
 # Who refused a call, by the status of its server.
 _BY_STATUS = {"denied": "policy", "needs_approval": "approval", "failing": "limits"}
 
@@ -76,6 +76,8 @@ class Audit:
             (log, log_at(absolute_path(with_home(os.fspath(log.path))), log.max_size))
             for log in logs_of(option)
         ]
+        self._required = [each for each in self._logs if each[0].required]
+        self._shows_text = any(log.text for log, _ in self._logs)
         self._server = server
         self._about = {"user": _user(), "host": platform.node(), "account": account}
         self._failing: set[AuditLog] = set()
@@ -96,7 +98,7 @@ class Audit:
             self._announce(line)
             return await make(changed)
 
-        with self._writing(line):
+        with _Writing(line, self._write):
             result = await surrounded(hooks, sent)(call)
             if isinstance(result.raw, Refused):
                 line.update(decision="refused", by=result.raw.by)
@@ -111,7 +113,7 @@ class Audit:
         """Write the line of a start, which is the block. ``reason``: why it was allowed."""
         line = self._line("start", target=target, sandbox=sandbox)
         line.update(decision="allowed", by="policy" if reason else "", reason=reason)
-        with self._writing(line):
+        with _Writing(line, self._write):
             self._announce(line)
             yield
 
@@ -127,42 +129,27 @@ class Audit:
         self._write({**line, **_of_error(error)})
 
     def _line(self, kind: str, **facts: object) -> dict[str, Any]:
-        about = {**self._about, "process": os.getpid(), "kind": kind, "server": self._server}
-        return {**about, **facts}
+        process = os.getpid()
+        return {**self._about, "process": process, "kind": kind, "server": self._server, **facts}
 
     def _of_call(
         self, method: str, name: str, arguments: Mapping[str, Any], schema: Any
     ) -> dict[str, Any]:
         name = _shown(name) if ":" in name else name  # a URI may hold a secret
-        line = self._line("call", method=method, name=name)
-        line.update(decision="refused", by="hook", reason="", arguments_sha256="")
+        line = self._line("call", method=method, name=name, decision="refused", by="hook")
+        line["reason"] = line["arguments_sha256"] = ""
         with suppress(TypeError, ValueError, RecursionError):  # they cannot be sent either
             shown = shown_arguments(arguments, schema)
-            encoded = _encode(shown).encode("utf-8", "surrogatepass")
+            encoded = "".join(_encode(shown, 0)).encode("utf-8", "surrogatepass")
             line["arguments_sha256"] = hashlib.sha256(encoded).hexdigest()
-            if any(log.text for log, _ in self._logs):
+            if self._shows_text:
                 line["arguments"] = Redactor().message(shown)
         return line
 
-    @contextmanager
-    def _writing(self, line: dict[str, Any]) -> Iterator[None]:
-        began = steady_seconds()
-        line["outcome"] = "ok"
-        try:
-            yield
-        except BaseException as error:
-            is_cancelled = isinstance(error, asyncio.CancelledError)
-            line["outcome"] = "cancelled" if is_cancelled else type(error).__name__
-            line.update(_of_error(error, line["decision"], line["by"]))
-            raise
-        finally:
-            line["milliseconds"] = round((steady_seconds() - began) * 1000, 3)
-            self._write(line)
-
     def _announce(self, line: dict[str, Any]) -> None:
         """Write a line before its call or start is made, where that is required, or refuse it."""
-        ahead = [each for each in self._logs if each[0].required]
-        for log, error in self._append({**line, "outcome": "sent"}, ahead) if ahead else ():
+        sent = {**line, "outcome": "sent"} if self._required else {}
+        for log, error in self._append(sent, self._required):
             line.update(decision="refused", by="audit")
             cause = getattr(error, "strerror", None) or error
             reason = f"the audit log {log.path} cannot be written: {cause}"
@@ -190,6 +177,26 @@ class Audit:
                     self._failing.discard(log)
             except Exception as error:  # it must not replace the outcome of the call
                 yield log, error
+
+
+class _Writing:
+    """Writes a line after its block, of which it has the outcome and the duration."""
+
+    def __init__(self, line: dict[str, Any], write: Callable[[dict[str, Any]], None]) -> None:
+        self._line, self._write = line, write
+
+    def __enter__(self) -> None:
+        self._line["outcome"] = "ok"
+        self._began = steady_seconds()
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        line = self._line
+        if error is not None:
+            is_cancelled = isinstance(error, asyncio.CancelledError)
+            line["outcome"] = "cancelled" if is_cancelled else type(error).__name__
+            line.update(_of_error(error, line["decision"], line["by"]))
+        line["milliseconds"] = round((steady_seconds() - self._began) * 1000, 3)
+        self._write(line)
 
 
 def _of_error(
