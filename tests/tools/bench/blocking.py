@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
-from importlib.util import find_spec
 from threading import Lock
 from time import process_time
 from typing import Any
@@ -28,12 +25,9 @@ _ROUNDS = 5
 # A loop for every call costs so much more that a few will do.
 _FEWER = 20
 
-_THREADS = 8
-_CALLS = 64
-
 
 async def call_blocking(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
-    """Measure calls of the same client: awaited, blocking, by `asyncio.run`, by anyio's portal."""
+    """Measure calls of the same client: awaited, blocking, by `asyncio.run`."""
     async with mcpclient.connect(where) as client:
         leave_server_out(client)
         with watch:
@@ -71,20 +65,7 @@ def _others(where: Any, count: int) -> dict[str, float]:
                 bare=lambda: _call_barely(shared.call_tool("echo")),
             ),
             **_best(count // _FEWER, run=lambda: asyncio.run(shared.call_tool("echo"))),
-            "portal": _by_portal(where, count) if find_spec("anyio") else 0.0,
         }
-
-
-def _by_portal(where: Any, count: int) -> float:
-    from_thread = import_module("anyio.from_thread")
-    with from_thread.start_blocking_portal() as portal:
-        client = mcpclient.connect(where)
-        portal.call(client.connect)
-        leave_server_out(client)
-        try:
-            return _best(count, portal=lambda: portal.call(client.call_tool, "echo"))["portal"]
-        finally:
-            portal.call(client.close)
 
 
 def _call_barely(call: Coroutine[Any, Any, object]) -> None:
@@ -111,47 +92,3 @@ def _best(count: int, **ways: Callable[[], object]) -> dict[str, float]:
                 call()
             costs[name].append((process_time() - started) / count)
     return {name: min(each) for name, each in costs.items()}
-
-
-async def call_from_threads(watch: Stopwatch, count: int, where: Any) -> dict[str, int | float]:
-    """Measure 64 calls over 8 threads as multiples of what they cost over 8 tasks.
-
-    ``least`` is the same by the plainest way to the loop and back.
-    """
-    async with mcpclient.connect(where) as client:
-        with watch:
-            tasks = min([await _over_tasks(client) for _ in range(count)])
-            blocking = asyncio.get_running_loop().run_in_executor(None, _over_threads, where, count)
-            threads, bare = await blocking
-    return {"threads": threads / tasks, "least": bare / tasks}
-
-
-async def _over_tasks(client: mcpclient.Client) -> float:
-    async def use() -> None:
-        for _ in range(_CALLS // _THREADS):
-            await client.call_tool("echo", {"message": "x"})
-
-    started = process_time()
-    await asyncio.gather(*(use() for _ in range(_THREADS)))
-    return process_time() - started
-
-
-def _over_threads(where: Any, count: int) -> tuple[float, float]:
-    message = {"message": "x"}
-    with sync.connect(where) as client, ThreadPoolExecutor(_THREADS) as pool:
-        shared = client.async_client
-
-        def over_threads(call: Callable[[], object]) -> None:
-            def use() -> None:
-                for _ in range(_CALLS // _THREADS):
-                    call()
-
-            for used in [pool.submit(use) for _ in range(_THREADS)]:
-                used.result()
-
-        best = _best(
-            count // _ROUNDS,
-            threads=lambda: over_threads(lambda: client.call_tool("echo", message)),
-            bare=lambda: over_threads(lambda: _call_barely(shared.call_tool("echo", message))),
-        )
-        return best["threads"], best["bare"]

@@ -29,8 +29,9 @@ class Mark:
     """One promise about one measure of one row.
 
     ``times``: so many times as good as the column ``than``, or as this library in the row
-    ``beside``; ``beyond``: how much more than these it may be, in the measure's unit; ``limit``: a
-    number that it does not pass.
+    ``beside``; ``beyond``: how much more than these it may be, in the measure's unit, not counting
+    how much more the two rows of the floor are apart with ``over_floor``; ``limit``: a number that
+    it does not pass.
     """
 
     row: str
@@ -40,11 +41,12 @@ class Mark:
     beside: str | None = None
     limit: float | None = None
     beyond: float | None = None
+    over_floor: bool = False
 
 
 MARKS = (
     Mark("stdio-sequence", times=0.85),
-    Mark("bridge-stdio", times=1 / 3, beside="stdio-sequence"),
+    Mark("bridge-stdio", times=1 / 2, beside="relay-stdio"),
     Mark("mcp-bridge", times=1 / 1.5, beside="mcp-direct"),
     Mark("typescript-bridge", times=1 / 2.5, beside="typescript-direct"),
     Mark("bridge-http", times=3, beside="mcp-remote-http"),
@@ -67,7 +69,7 @@ MARKS = (
     Mark("json-100", times=1.5, than=TYPESCRIPT),
     Mark("sse-sequence", times=7, than=OFFICIAL),
     Mark("notifications", limit=100_000),
-    Mark("ws-100", "cpu", beyond=4, beside="stdio-100"),
+    Mark("ws-100", "cpu", beyond=4, beside="stdio-100", over_floor=True),
     Mark("stdio-connect", "time", beyond=5),
     Mark("json-connect", "time", beyond=5),
     Mark("import", "name_cpu", limit=60),
@@ -89,11 +91,11 @@ MARKS = (
     Mark("servers-200", "each", limit=100),
     Mark("sessions-1000", "each", limit=40),
     Mark("ws-1000", "each", limit=40),
-    Mark("manager-call", "more", limit=5),
+    Mark("manager-call", "times", limit=3),
     Mark("manager-tools", "cpu", limit=100),
     Mark("blocking-call", "times", limit=1.3),
     Mark("sandbox-start", "more", limit=40),
-    Mark("audit-call", "more", limit=60),
+    Mark("audit-call", "times", limit=3),
 )
 
 
@@ -112,6 +114,7 @@ def judge(mark: Mark, rounds: Rounds) -> Verdict:
     columns = rounds.get((mark.row, mark.measure), {})
     values, others = columns.get(LIBRARY, ()), columns.get(mark.than, ())
     reference = NAMES[mark.than]
+    both = mark.row, mark.beside or mark.row
     if mark.beside is not None:
         reference = f"the row {mark.beside}"
         others = rounds.get((mark.beside, mark.measure), {}).get(LIBRARY, ())
@@ -124,6 +127,10 @@ def judge(mark: Mark, rounds: Rounds) -> Verdict:
     if mark.beyond is not None:
         wanted = f"{reference} + {mark.beyond:g}{unit}"
         found = [value - other for value, other in zip(values, others)]
+        if mark.over_floor:
+            floor = (rounds.get((row, mark.measure), {}).get(FLOOR, ()) for row in both)
+            found = [more - (value - other) for more, value, other in zip(found, *floor)]
+            wanted += ", beyond the floor's difference"
         return _verdict(title, wanted, found, mark.beyond, unit, higher_is_better=better)
     assert mark.limit is not None
     wanted = f"{'at least' if better else 'at most'} {mark.limit:,.12g}{unit}"

@@ -182,6 +182,27 @@ def sdk_server_command(name: str) -> list[str]:
     raise NothingToMeasureError(f"the server of {name} is not installed")
 
 
+# The least that a bridge in Python does: no message is read, and nothing is checked.
+_RELAY = """
+import asyncio, subprocess, sys
+class Copy(asyncio.Protocol):
+    def __init__(self, target, ended):
+        self.data_received, self.target, self.ended = target.write, target, ended
+    def connection_lost(self, error):
+        self.target.close()
+        self.ended.set_result(None)
+async def relay(*command):
+    loop, pipe = asyncio.get_running_loop(), subprocess.PIPE
+    child = subprocess.Popen(command, stdin=pipe, stdout=pipe, bufsize=0)
+    ended = [loop.create_future(), loop.create_future()]
+    for source, target, end in zip((sys.stdin, child.stdout), (child.stdin, sys.stdout), ended):
+        writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, target)
+        await loop.connect_read_pipe(lambda: Copy(writer, end), source)
+    await asyncio.wait(ended)
+asyncio.run(relay(*sys.argv[2:]))
+"""
+
+
 _FASTMCP_PROXY = """
 import sys
 from fastmcp.server import create_proxy
@@ -203,6 +224,8 @@ asyncio.run(mcpclient.bridge(mcpclient.Manager(servers, naming="tool"), wait=20)
 
 def proxy_command(proxy: str, server: Sequence[str]) -> list[str]:
     """The command of a stdio server in front of another one; there may be none on this machine."""
+    if proxy == "relay":
+        return [sys.executable, "-I", "-S", "-c", _RELAY, *server]
     if proxy == "bridge":
         source = f"import sys; sys.path.insert(0, {str(ROOT)!r}); "
         source += "from mcpclient.__main__ import main; main()"

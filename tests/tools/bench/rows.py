@@ -50,7 +50,7 @@ class Row:
     fresh_worker: bool = False
     authorized: bool = False
     proxy: str = ""
-    """The stdio server between: ``bridge``, ``gateway``, ``fastmcp`` or ``mcp-remote``."""
+    """The stdio server between: ``relay``, ``bridge``, ``gateway``, ``fastmcp``, ``mcp-remote``."""
     server: str = ""
     """A server by an official SDK in place of the neutral one, see `processes.SDK_SERVERS`."""
 
@@ -91,13 +91,11 @@ SECONDS_ALL = Measure("time", "s for all", lambda answer, row: answer["seconds"]
 CPU_ALL = Measure("cpu", "s CPU for all", lambda answer, row: answer["cpu"], digits=2)
 MORE_BLOCKING = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"])
 MORE_START = Measure("more", "ms more", lambda answer, row: 1e3 * answer["more"])
-TIMES_BARE = Measure("times", "x of a bare task", lambda answer, row: answer["times"], digits=2)
-BY_RUN = Measure("run", "µs CPU by asyncio.run", lambda answer, row: 1e6 * answer["run"])
-BY_PORTAL = Measure(
-    "portal", "µs CPU by anyio's portal", lambda answer, row: 1e6 * answer["portal"]
+TIMES_BARE, TIMES_PLAIN, TIMES_LINE = (
+    Measure("times", f"x of {what}", lambda answer, row: answer["times"], digits=2)
+    for what in ("a bare task", "a plain call", "a bare line")
 )
-BY_THREADS = Measure("threads", "x of 8 tasks", lambda answer, row: answer["threads"], digits=2)
-BARE_THREADS = Measure("least", "x at least", lambda answer, row: answer["least"], digits=2)
+BY_RUN = Measure("run", "µs CPU by asyncio.run", lambda answer, row: 1e6 * answer["run"])
 MORE = Measure("more", "µs CPU more", lambda answer, row: 1e6 * answer["more"], digits=2)
 RESIDENT = Measure("memory", "MiB", lambda answer, row: answer["memory"] / MEBIBYTE)
 KEPT = Measure(
@@ -145,7 +143,10 @@ def _command_line(key: str, what: str) -> Row:
 
 ROWS = (
     Row("stdio-sequence", "stdio, one after another", "sequence", "stdio", CALLS),
-    Row("bridge-stdio", "stdio, through a bridge", "sequence", "stdio", CALLS, proxy="bridge"),
+    *(
+        Row(f"{proxy}-stdio", f"stdio, through a {what}", "sequence", "stdio", CALLS, proxy=proxy)
+        for proxy, what in (("relay", "program that only copies bytes"), ("bridge", "bridge"))
+    ),
     *(
         Row(f"{proxy}-http", f"HTTP JSON, {through}", "sequence", "json", CALLS, proxy=proxy)
         for proxy, through in (
@@ -326,7 +327,7 @@ ROWS = (
         "stdio, what a call costs more in a manager",
         "manager-call",
         "stdio",
-        (MORE,),
+        (MORE, TIMES_PLAIN),
         count=20_000,
         quick_count=2_000,
     ),
@@ -335,18 +336,9 @@ ROWS = (
         "stdio, what a blocking call costs more",
         "blocking-call",
         "stdio",
-        (MORE_BLOCKING, TIMES_BARE, BY_RUN, BY_PORTAL),
+        (MORE_BLOCKING, TIMES_BARE, BY_RUN),
         count=5_000,
         quick_count=500,
-    ),
-    _alone(
-        "blocking-threads",
-        "stdio, 64 calls over 8 threads",
-        "blocking-threads",
-        "stdio",
-        (BY_THREADS, BARE_THREADS),
-        count=200,
-        quick_count=20,
     ),
     _alone(
         "sandbox-start",
@@ -362,7 +354,7 @@ ROWS = (
         "stdio, what a line of an audit log costs a call",
         "audit-call",
         "stdio",
-        (MORE,),
+        (MORE, TIMES_LINE),
         count=5_000,
         quick_count=1_000,
     ),

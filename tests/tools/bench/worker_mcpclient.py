@@ -11,6 +11,16 @@ import mcpclient
 
 from .worker import ECHO_ARGUMENTS, Adapter, Client, Stopwatch, Target, serve
 
+# The module and the function of each operation; imported when it is measured.
+SPECIAL = {
+    "manager": ("many_servers", "connect_many"),
+    "manager-call": ("many_servers", "call_through"),
+    "manager-tools": ("many_servers", "list_many"),
+    "blocking-call": ("blocking", "call_blocking"),
+    "sandbox-start": ("sandboxed", "start_confined"),
+    "audit-call": ("audited", "call_audited"),
+}
+
 
 class LibraryAdapter(Adapter):
     """This library as its README shows it, with the defaults of `connect`."""
@@ -41,32 +51,12 @@ class LibraryAdapter(Adapter):
         self, operation: str, watch: Stopwatch, count: int, target: Target
     ) -> dict[str, int | float]:
         """Operations of this library: many servers, a blocking twin, a sandbox, an audit log."""
-        where = target["url"] if "url" in target else target["command"]
-        result: dict[str, int | float]
-        if operation.startswith("blocking"):
-            blocking: Any = import_module(".blocking", __package__)
-            if operation == "blocking-call":
-                result = await blocking.call_blocking(watch, count, where)
-            else:
-                result = await blocking.call_from_threads(watch, count, where)
-            return result
-        if operation == "sandbox-start":
-            sandboxed: Any = import_module(".sandboxed", __package__)
-            result = await sandboxed.start_confined(watch, count, where)
-            return result
-        if operation == "audit-call":
-            audited: Any = import_module(".audited", __package__)
-            result = await audited.call_audited(watch, count, where)
-            return result
-        if not operation.startswith("manager"):
+        if operation not in SPECIAL:
             return await super().special(operation, watch, count, target)
-        rows: Any = import_module(".many_servers", __package__)
-        if operation == "manager":
-            result = await rows.connect_many(watch, count, where)
-        elif operation == "manager-call":
-            result = await rows.call_through(watch, count, where)
-        else:
-            result = rows.list_many(watch, count)
+        module, function = SPECIAL[operation]
+        where = target["url"] if "url" in target else target["command"]
+        measure: Any = getattr(import_module(f".{module}", __package__), function)
+        result: dict[str, int | float] = await measure(watch, count, where)
         return result
 
 
