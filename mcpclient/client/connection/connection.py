@@ -86,7 +86,7 @@ class Connection(LoopBound):
         self._resting: State = State.UNOPENED
         self._session: Session | None = None
         self._connecting: Session | None = None
-        self._last_failure: McpError | None = None
+        self._failure: list[McpError] = []  # of the attempt that a caller of `open` waits for
         self._opening: asyncio.Lock  # made for the loop it lives in
         self._keep_alive: asyncio.Task[None] | None = None
 
@@ -186,12 +186,12 @@ class Connection(LoopBound):
 
     async def open(self) -> None:
         """Connect, unless connected, in the loop of `claim_loop`; see `Client.connect`."""
-        known_failure = self._last_failure
+        failure = self._failure
         async with self._opening:
             if self.is_connected:
                 return
-            if self._last_failure is not None and self._last_failure is not known_failure:
-                raise self._last_failure.again()  # the attempt that this has waited for
+            if failure:  # of the attempt that this has waited for
+                raise failure[0].again()
             earlier = self._session
             has_one_transport = self.route.key is None  # the caller's own
             if earlier is not None and (has_one_transport or not self.is_open):
@@ -221,7 +221,8 @@ class Connection(LoopBound):
                     eras.failed(key)
                 if isinstance(error, McpError):
                     explain(error, self.name, session, self.options, self.route)
-                    self._last_failure = error.again()
+                    self._failure.append(error.again())
+                    self._failure = []  # later callers wait for another attempt
                 await session.close(self.options.timeouts.close)
                 await self._give_up_logins()
                 raise
