@@ -208,7 +208,7 @@ def _is_idle(record: Record, name: str) -> bool:
 def _make_length_true(record: Record, records: Iterable[Record]) -> None:
     """Set the length in a head to the length of the body, or the events, as they are written."""
     for pair in record.get("http", {}).get("headers", []):
-        if pair[0].lower() == "content-length":
+        if pair[0].lower() == "content-length" and pair[1].isdecimal():
             of_stream = (record["channel"], record["direction"])
             events = [one for one in records if (one["channel"], one["direction"]) == of_stream]
             length = sum(len(bytes_of_event(one)) for one in events if "event" in one)

@@ -31,6 +31,7 @@ class Treatment(enum.Enum):
     """The comparison of a value that need not be equal."""
 
     FREE = "not compared"
+    WORDS = "compared only where this library was the client when that was recorded"
     REQUEST_ID = "must be the id of the same request"
     TOKEN = "must be there, and mean the same request and no other"
     EMPTY_IS_ABSENT = "absent means empty"
@@ -99,20 +100,20 @@ PLACES = (
     Equivalence(
         "why something was cancelled",
         (("notifications/cancelled", "params", "reason"),),
-        Treatment.FREE,
-        "An optional text for logs.",
+        Treatment.WORDS,
+        "An optional text for logs; each client has its own.",
     ),
     Equivalence(
         "the words of an error",
         (("answer", "error", "message"), ("answer", "error", "data")),
-        Treatment.FREE,
-        "JSON-RPC: a short description for people; the code is what is compared.",
+        Treatment.WORDS,
+        "JSON-RPC: a short description for people; the code is what is compared with others.",
     ),
     Equivalence(
         "how a failure is described",
         (("outcome", "detail"),),
-        Treatment.FREE,
-        "Each client has its own exceptions; the kind of the failure is what is compared.",
+        Treatment.WORDS,
+        "Each client has its own exceptions; the kind of the failure is compared with others.",
     ),
 )
 """Of messages."""

@@ -30,6 +30,9 @@ _HEAD_LIMIT = 1 << 20
 # Seconds in which a client that has nothing else to do closes a connection.
 _CLOSES_WITHIN = 0.5
 
+# Seconds after which a client knows that a response has ended, and that its connection is free.
+_FREE_AFTER = 0.05
+
 
 class HttpPeer:
     """Listens once for every server that was recorded, and hands out the URL of the first."""
@@ -40,6 +43,7 @@ class HttpPeer:
         self._servers: list[asyncio.Server] = []
         self._connections: set[asyncio.Task[None]] = set()
         self._leaving: dict[asyncio.Task[None], str] = {}
+        self._free: dict[RequestReader, float] = {}  # from when on, by the clock of the loop
         self._answered = 0
 
     async def start(self) -> str:
@@ -85,6 +89,7 @@ class HttpPeer:
             self._player.found(f"a request of the client is not HTTP: {error}")
         finally:
             requests.close()
+            self._free.pop(requests, None)
             writer.transport.abort()
             with suppress(ConnectionError):  # taken here, or the loop logs it
                 await writer.wait_closed()
@@ -92,8 +97,15 @@ class HttpPeer:
 
     async def serve(self, reader: RequestReader, writer: asyncio.StreamWriter) -> None:
         """Answer the requests of one connection, one after the other."""
+        clock, is_new = asyncio.get_running_loop().time, True
         while True:
             request = await reader.next_request()
+            self._free.pop(reader, None)
+            # A login has connections of its own.
+            is_ours = urlsplit(request["http"]["target"]).path == self._url.path
+            if is_new and is_ours and any(clock() > free for free in self._free.values()):
+                self._player.found("a connection was opened while another was free")
+            is_new = False
             line = self._player.took(request)
             if line is None:
                 self._refuse(request, writer)
@@ -109,6 +121,8 @@ class HttpPeer:
             if exchange.is_last:
                 await self._must_be_left(channel, reader)
                 return
+            if is_ours:
+                self._free[reader] = clock() + _FREE_AFTER
 
     async def _left(self, channel: str, reader: RequestReader) -> None:
         if await reader.more():

@@ -10,7 +10,6 @@ from typing import Any
 from mcpclient.recording.transcript import Transcript
 
 from .chunkings import Chunking
-from .comparing import Comparison
 from .differences import Known
 from .escaped import escaped_here
 from .http_peer import HttpPeer
@@ -145,7 +144,7 @@ class Meeting:
         if note is None:
             self.player.check(False, f"never recorded: a visit to {url.partition('?')[0]}")
             return None
-        comparison = Comparison(self.player.names).url(note["visited"]["url"], url)
+        comparison = self.player.comparison().url(note["visited"]["url"], url)
         self.player.compare("the visit", comparison)
         return self.played(note["visited"]["location"])
 
@@ -184,7 +183,7 @@ class Meeting:
             return
         if ours.get("failed", "") not in ("", note[member].get("failed")):
             self._failures.append(f"{what} failed: {ours['detail']}")
-        player.compare(what, Comparison(player.names).outcome(note[member], ours))
+        player.compare(what, player.comparison().outcome(note[member], ours))
 
     def _report(self, playing: asyncio.Task[None] | None, escaped: Iterable[str]) -> Report:
         player = self.player
@@ -195,7 +194,7 @@ class Meeting:
         ]
         if self._user.questions > self._may_ask:
             player.found("the user was asked once more than recorded: elicitation")
-        notifications = Comparison(player.names).notifications(recorded, self._user.notifications)
+        notifications = player.comparison().notifications(recorded, self._user.notifications)
         player.compare("notifications", notifications)
         player.finish()
         if playing is not None and not playing.cancelled() and playing.exception() is not None:

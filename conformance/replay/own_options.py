@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Callable
 
 import mcpclient
 from mcpclient.client.events.around import Proceed
@@ -19,15 +19,21 @@ _PRINTED = {
 }
 
 
-def own_options(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of `connect` that a script names; see `conformance.scripts`."""
+def own_options(
+    named: Mapping[str, Any], tell: Callable[[str, Mapping[str, Any]], None]
+) -> dict[str, Any]:
+    """Return the options of `connect` that a script names; see `conformance.scripts`.
+
+    ``tell``: called with what hooks are told, as if that were a notification.
+    """
     options = dict(named)
     for name, kind in (("limits", mcpclient.ServerLimits), ("reconnect", mcpclient.Reconnect)):
         if name in options:
             options[name] = kind(**options[name])
     if options.pop("watched", False):
         options["around"] = [_in_capitals]
-        options["hooks"] = mcpclient.Hooks(on_connect=_told, on_tool_call=_told, on_error=_told)
+        names = ("on_connect", "on_tool_call", "on_error")
+        options["hooks"] = mcpclient.Hooks(**{name: _telling(name, tell) for name in names})
     if "headers_printed" in options:
         lines = _PRINTED[options.pop("headers_printed")]
         options["headers"] = mcpclient.HeadersFrom([sys.executable, "-Ic", lines])
@@ -50,8 +56,15 @@ async def _in_capitals(call: mcpclient.Call, proceed: Proceed) -> mcpclient.Call
     return await proceed(dataclasses.replace(call, arguments={"text": text.upper()}, meta=meta))
 
 
-def _told(**facts: object) -> None:
-    pass
+def _telling(name: str, tell: Callable[[str, Mapping[str, Any]], None]) -> Callable[..., None]:
+    """Return a hook that tells its facts, but for where the server is, and times."""
+
+    def hook(**facts: object) -> None:
+        known = {key: value for key, value in facts.items() if isinstance(value, (str, int))}
+        known.pop("server", None)
+        tell(f"hooks/{name}", known)
+
+    return hook
 
 
 async def _completed(messages: list[dict[str, Any]], options: Mapping[str, Any]) -> Any:

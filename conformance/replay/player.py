@@ -120,8 +120,8 @@ class Player:
         self._is_paced = is_paced(transcript)
         script = transcript.header["script"]
         waits_for_program = "headers_printed" in script.get("client", {}).get("options", {})
-        self._keeps_time = script.get("driver") == MCPCLIENT and not waits_for_program
-        self._keeps_time = self._keeps_time and is_unhurried()
+        self._is_own = script.get("driver") == MCPCLIENT
+        self._keeps_time = self._is_own and not waits_for_program and is_unhurried()
         self._latest = asyncio.get_running_loop().time()
         self._waits_for_busy = script.get("client", {}).get("retry_busy")
         for line in self.lines:
@@ -156,7 +156,7 @@ class Player:
         self.checks += 1 + ("http" in record and "message" in record)
         key = key_of(record)
         about = [line for line in self._open_lines() if line.key == key and not line.is_past]
-        tried = [(line, Comparison(self.names).record(line.record, record)) for line in about]
+        tried = [(line, self.comparison().record(line.record, record)) for line in about]
         self._check_ids(record)
         if not tried:
             self.found(f"never recorded: {described(record)}")
@@ -271,6 +271,10 @@ class Player:
                 self._do(line)
                 return record
         return None
+
+    def comparison(self) -> Comparison:
+        """Return a comparison that begins with the names known by now."""
+        return Comparison(self.names, is_own=self._is_own)
 
     def compare(self, what: str, comparison: Comparison) -> None:
         """Adopt a comparison of the user's results."""

@@ -12,6 +12,9 @@ __all__ = ["for_the_program"]
 # Where a statement speaks to one of these, it speaks to the program and not to the server.
 _PROGRAM = {"_logger", "log", "_log", "_events", "_channel", "recorder", "_recorder", "hooks"}
 _PROGRAM |= {"_begin_record", "_end_record", "records_itself", "audit", "watchers", "sandbox"}
+_PROGRAM |= {"Audit", "explain", "session_observer"}
+# So it does where this is an attribute; a variable of that name holds events of the wire.
+_CALLBACKS = "events"
 
 _EXCEPTIONS = {
     name
@@ -25,9 +28,10 @@ def for_the_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast
 
     Words are for the program: sentences with their parts, the strings of an exception, names of
     types, logs, and local variables that are used in words alone. So are refusals of its own
-    misuse, assertions, records of the traffic, and conditions that ask only whether the program
-    records, watches or confines. The limits on the memory of this library are its own: a server
-    cannot see which other one must be reached as well, and by what number one is multiplied.
+    misuse, assertions, records of the traffic, hooks, callbacks and hints with what is handed to
+    them, and conditions that ask only whether the program records, watches or confines. The limits
+    on the memory of this library are its own: a server cannot see which other one must be reached
+    as well, by what number one is multiplied, and how depth is counted that only a limit reads.
     """
     if function.name in ("__repr__", "__str__"):
         return set(ast.walk(function))
@@ -35,6 +39,8 @@ def for_the_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast
     for node in ast.walk(function):
         is_made = isinstance(node, ast.Call) and not _EXCEPTIONS.isdisjoint(_name(node.func))
         is_cast = isinstance(node, ast.Call) and "cast" in _names(node.func)
+        if isinstance(node, ast.Call) and _is_of_the_program(node.func) and not _waits(node):
+            found.update(ast.walk(node))
         if " " in _text_of(node):
             found.add(node)
         if isinstance(node, ast.JoinedStr) and any(" " in _text_of(part) for part in node.values):
@@ -51,7 +57,32 @@ def for_the_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast
             found.add(node)
         elif isinstance(node, ast.BinOp) and _has_a_limit(node):
             found.update([node.left, node.right])
+    found |= _counted_to_a_limit(function)
     return found | _made_into_words(function, found)
+
+
+def _counted_to_a_limit(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast.AST]:
+    """Return the numbers added to a parameter that is compared with limits alone.
+
+    Otherwise it is only handed on to the function itself, as depth is.
+    """
+    compared = set[ast.AST]()
+    handed_on = set[ast.AST]()
+    for node in ast.walk(function):
+        if _compares_a_limit(node):
+            compared.update(ast.walk(node))
+        elif isinstance(node, ast.Call) and function.name in _name(node.func):
+            handed_on.update(each for part in node.args for each in ast.walk(part))
+    counted = set[ast.AST]()
+    for name in (each.arg for each in function.args.args):
+        read = {each for each in ast.walk(function) if getattr(each, "id", "") == name}
+        if read & compared and read <= compared | handed_on:
+            counted.update(
+                each.right
+                for each in handed_on
+                if isinstance(each, ast.BinOp) and name in _name(each.left)
+            )
+    return counted
 
 
 def _made_into_words(function: ast.AST, words: set[ast.AST]) -> set[ast.AST]:
@@ -59,12 +90,12 @@ def _made_into_words(function: ast.AST, words: set[ast.AST]) -> set[ast.AST]:
 
     A value that is waited for may have been asked for.
     """
-    waits = (ast.Await, ast.Yield, ast.YieldFrom)
     assigned = [
         node
         for node in ast.walk(function)
-        if isinstance(node, ast.Assign)
-        and not any(isinstance(each, waits) for each in ast.walk(node.value))
+        if isinstance(node, (ast.Assign, ast.AnnAssign))
+        and node.value is not None
+        and not _waits(node.value)
     ]
     names = {each.id for node in assigned for each in _targets(node)}
     while True:
@@ -72,7 +103,7 @@ def _made_into_words(function: ast.AST, words: set[ast.AST]) -> set[ast.AST]:
             each
             for node in assigned
             if _targets(node) and all(target.id in names for target in _targets(node))
-            for each in ast.walk(node.value)
+            for each in ast.walk(node.value or node)
         }
         others = {
             node.id
@@ -86,9 +117,21 @@ def _made_into_words(function: ast.AST, words: set[ast.AST]) -> set[ast.AST]:
         names -= others
 
 
-def _targets(node: ast.Assign) -> list[ast.Name]:
+def _waits(node: ast.AST) -> bool:
+    waits = (ast.Await, ast.Yield, ast.YieldFrom)
+    return any(isinstance(each, waits) for each in ast.walk(node))
+
+
+def _is_of_the_program(function: ast.AST) -> bool:
+    """Whether what is called speaks to the program."""
+    attributes = {each.attr for each in ast.walk(function) if isinstance(each, ast.Attribute)}
+    return not _PROGRAM.isdisjoint(_names(function)) or _CALLBACKS in attributes
+
+
+def _targets(node: ast.Assign | ast.AnnAssign) -> list[ast.Name]:
     """Return the names that an assignment binds; none where it sets anything else as well."""
-    found = [part for target in node.targets for part in getattr(target, "elts", [target])]
+    bound = node.targets if isinstance(node, ast.Assign) else [node.target]
+    found = [part for target in bound for part in getattr(target, "elts", [target])]
     return found if all(isinstance(each, ast.Name) for each in found) else []
 
 
@@ -124,9 +167,10 @@ def _tells_the_program(node: ast.AST) -> bool:
     """Whether a statement only logs, or says that the program has misused the library."""
     if isinstance(node, ast.Raise):
         return isinstance(node.exc, ast.Call) and "UsageError" in _names(node.exc.func)
-    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Call):
+    if not isinstance(node, ast.Expr) or _waits(node):
         return False
-    return not _PROGRAM.isdisjoint(_names(node.value.func))
+    calls = [each.func for each in ast.walk(node) if isinstance(each, ast.Call)]
+    return any(map(_is_of_the_program, calls))
 
 
 def _names(node: ast.AST) -> set[str]:

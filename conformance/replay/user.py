@@ -106,13 +106,14 @@ class User:
             "headers": self._settings.get("headers"),
             "retry_busy": self._settings.get("retry_busy", False),
             **self._handlers(),
-            **own_options(self._settings.get("options", {})),
+            **own_options(self._settings.get("options", {}), self._notified),
         }
         self._client = mcpclient.connect(target, **options)
         try:
             await self._client.connect()
         except mcpclient.McpError as error:
             return failure_of(error)
+        assert self._client.is_connected, "it has connected, and says that it has not"
         connected: Outcome = {
             "protocol_version": self._client.protocol_version,
             "server": self._client.server_info.raw,
@@ -135,6 +136,7 @@ class User:
     async def close(self) -> None:
         """Close the connection."""
         await self._client.close()
+        assert not self._client.is_connected, "it was closed, and says that it is connected"
 
     def _notified(self, method: str, params: Mapping[str, Any]) -> None:
         if method in _HANDLED_INSIDE:
@@ -257,6 +259,7 @@ class User:
         if not done:
             calling.cancel()
             await asyncio.wait({calling})
+        if calling.cancelled():
             raise _Cancelled
         outcomes = calling.result()
         return [

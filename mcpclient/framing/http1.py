@@ -401,12 +401,11 @@ def _keeps_alive(version: str, connection: str | None) -> bool:
 
 def _content_length(text: str) -> int:
     """Read the length; several are the same as one if they agree (RFC 9110, section 8.6)."""
-    others: list[str] = []
-    if "," in text:
-        text, *others = {length.strip(" \t") for length in text.split(",")}
-    if others or not _LENGTH.fullmatch(text):
+    lengths = {length.strip(" \t") for length in text.split(",")} if "," in text else (text,)
+    length, *others = lengths
+    if others or not _LENGTH.fullmatch(length):
         raise ProtocolViolation(f"the server sent a bad Content-Length: {text[:40]!r}")
-    return int(text)
+    return int(length)
 
 
 class GatheredResponse:

@@ -52,7 +52,7 @@ def test_a_fault_is_noticed_and_its_absence_is_not() -> None:
 
 
 _SHOWN = """
-def example(self, data, limit):
+def example(self, data, limit, depth):
     shown = data[:40]
     if not data:
         raise ValueError(f"no such thing: {shown!r}")
@@ -63,14 +63,18 @@ def example(self, data, limit):
     count = len(data) - 1
     if self.sent("x") and count == 5:
         _logger.debug("sent %d", count)
+    was_known: bool = limit == 0
+    self.options.events.close(was_known, "words")
+    events.append(7)
+    return depth > _MAX_DEPTH or example(self, data, 0, depth + 1)
 """
 
 
 def test_what_the_program_alone_can_see_is_left_out_of_fresh_faults(tmp_path: Path) -> None:
-    """F-CONF-2: words, records, and by what else a limit is reached; nothing that acts."""
+    """F-CONF-2: words, records, callbacks, and how a limit is reached; nothing that acts."""
     path = tmp_path / "example.py"
     path.write_text(_SHOWN, "utf-8")
     found = mutants_of(path, path.name, Random(1), decides=True)
     left = {mutant.line: text_with(path, mutant) for mutant in found}
-    assert sorted(left) == [4, 7, 8, 10, 11]
-    assert "len(data) <= _MAX" in left[8]
+    assert sorted(left) == [4, 7, 8, 10, 11, 15, 16]
+    assert "len(data) <= _MAX" in left[8] and "depth + 1" in left[16]

@@ -173,14 +173,14 @@ class _Reading:
     def _read_received(self, feed: _Feed) -> Parsing:
         reader = feed.reader
         response = yield from Response.parse(
-            reader.read_line, reader.read_exact, reader.read_to_eof, include_body=False
+            reader.read_line, reader.read_exact, reader.read_to_eof
         )
         head = {
             "status": response.status_code,
             "reason": response.reason_phrase,
             "headers": _pairs(response.headers),
         }
-        feed.note({"http": head})
+        feed.note({"http": head}, response.body or b"")
         for value in response.headers.get_all("Sec-WebSocket-Extensions"):
             of_server, of_client = agreed_extensions(value)
             self._client_extensions += of_server  # a server reads what its client sends

@@ -24,6 +24,7 @@ from conformance.capture.collection.reactions import (
     refusals,
     responses,
     resumptions,
+    silences,
     stateless,
     streams,
     tasks,
@@ -54,6 +55,7 @@ REACTIONS: tuple[Reaction, ...] = (
     *tokens.SESSIONS,
     *limits.SESSIONS,
     *lines.SESSIONS,
+    *silences.SESSIONS,
 )
 
 # The clients of SDKs that react over HTTP as this library does, found out by trying each. The

@@ -42,7 +42,7 @@ SESSIONS: tuple[Reaction, ...] = (
                 "cancelled_after": 0.6,
             },
             PING if not is_stateless else LIST_TOOLS,
-            transports="stdio",
+            transports="stdio http",
         )
         for name, is_stateless in (("", False), ("-statelessly", True))
     ),
