@@ -66,6 +66,7 @@ A script's ``client`` says what the client declares and how its user answers:
 - ``retry_busy``: whether a request that a busy server refuses is sent again when it said.
 - ``either``: whether Streamable HTTP is tried before legacy SSE.
 - ``keep_alive``: after how many seconds this library pings.
+- ``tells_completion``: this library's user learns which of his visits are complete.
 - ``offers``: the revision that this library asks for; null: the newest, and others after it.
 - ``options``: others of this library, by their names: ``limits`` and ``reconnect`` with their
   fields, ``roots_when_asked`` and ``headers_when_asked`` for functions, ``model`` for one that
@@ -145,6 +146,7 @@ CLIENT = frozenset(
     {
         *("capabilities", "sampling", "elicitation", "roots"),
         *("headers", "connect_timeout", "retry_busy", "either", "offers", "keep_alive"),
+        "tells_completion",
         "options",
     }
 )

@@ -24,7 +24,7 @@ def own_options(
 ) -> dict[str, Any]:
     """Return the options of `connect` that a script names; see `conformance.scripts`.
 
-    ``tell``: called with what hooks are told, as if that were a notification.
+    ``tell``: called with the facts that hooks are given, as if they were a notification.
     """
     options = dict(named)
     for name, kind in (("limits", mcpclient.ServerLimits), ("reconnect", mcpclient.Reconnect)):

@@ -28,8 +28,8 @@ def for_the_program(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[ast
 
     Words are for the program: sentences with their parts, the strings of an exception, names of
     types, logs, and local variables that are used in words alone. So are refusals of its own
-    misuse, assertions, records of the traffic, hooks, callbacks and hints with what is handed to
-    them, and conditions that ask only whether the program records, watches or confines. The limits
+    misuse, assertions, records of the traffic, hooks, callbacks and hints with their arguments, and
+    conditions that ask only whether the program records, watches or confines. The limits
     on the memory of this library are its own: a server cannot see which other one must be reached
     as well, by what number one is multiplied, and how depth is counted that only a limit reads.
     """
@@ -123,7 +123,7 @@ def _waits(node: ast.AST) -> bool:
 
 
 def _is_of_the_program(function: ast.AST) -> bool:
-    """Whether what is called speaks to the program."""
+    """Whether a function that is called speaks to the program."""
     attributes = {each.attr for each in ast.walk(function) if isinstance(each, ast.Attribute)}
     return not _PROGRAM.isdisjoint(_names(function)) or _CALLBACKS in attributes
 

@@ -162,7 +162,10 @@ class User:
         if "elicitation" in capabilities:
             answer = self._limited(self._in_order(self._settings.get("elicitation", [])))
             modes = capabilities["elicitation"] or {"form": {}}
-            options["elicitation"] = mcpclient.Elicitation(**dict.fromkeys(modes, answer))
+            told = self._completed if "url" in modes else None
+            options["elicitation"] = mcpclient.Elicitation(
+                **dict.fromkeys(modes, answer), on_complete=told
+            )
         if "roots" in capabilities:
             options["roots"] = self._settings.get("roots", [])
         if "tasks" in capabilities:
@@ -174,6 +177,10 @@ class User:
         if "connect_timeout" in self._settings:
             options["connect_timeout"] = self._settings["connect_timeout"] + _START_SECONDS
         return options
+
+    def _completed(self, elicitation_id: str) -> None:
+        if self._settings.get("tells_completion"):
+            self._notified("hooks/on_complete", {"id": elicitation_id})
 
     def _limited(self, answer: Handler) -> Handler:
         async def limited(request: Any) -> Any:

@@ -14,6 +14,7 @@ from conformance.capture.collection.reactions.parts import (
     Reply,
     reaction,
 )
+from conformance.scripts import Step
 
 _TIMEOUTS = (
     "Lifecycle, Timeouts: requests SHOULD have limits, per request where the user says so, and "
@@ -22,11 +23,27 @@ _TIMEOUTS = (
 _AFTER_A_PING = Reply(events=(Await("ping"), ANSWER))
 
 _AFTER_ALL = Reply(events=(Await("tools/call", 3), ANSWER))
+_NEVER = Reply(events=(Await("never"),))
 _CANCELLED = (
     "Cancellation: a client cancels requests of its own that are in progress, each by its id."
 )
 
+_BY_METHOD: Step = {"do": "request", "params": {"name": "echo", "arguments": {}}}
+
 SESSIONS: tuple[Reaction, ...] = (
+    reaction(
+        "limited-by-the-tool-by-method",
+        _TIMEOUTS,
+        Plan({"tools/call": (_NEVER, USUAL), "prompts/get": (_NEVER, USUAL)}),
+        {**_BY_METHOD, "method": "tools/call"},
+        {**_BY_METHOD, "method": "prompts/get"},
+        {**_BY_METHOD, "method": "tools/call"},
+        client={
+            "connect_timeout": 10,
+            "options": {"limits": {"timeouts": {"ec*": 0.3}}, "timeout": 0.9},
+        },
+        transports="stdio http",
+    ),
     *(
         reaction(
             f"called-together-and-cancelled{name}",

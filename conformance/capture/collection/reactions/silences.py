@@ -19,6 +19,7 @@ from conformance.capture.collection.reactions.parts import (
     asked,
     plain,
     reaction,
+    told,
 )
 from conformance.capture.collection.reactions.stateless import stateless
 from conformance.scripts import HANDSHAKE, Step
@@ -77,8 +78,45 @@ _LOST: tuple[Reaction, ...] = (
     ),
 )
 
+_VISITED: Step = {"do": "wait_for", "method": "notifications/elicitation/complete", "count": 4}
+
+
+def _visit(number: int) -> dict[str, Any]:
+    where = {"mode": "url", "message": "Go", "url": "https://example.com/"}
+    return asked(number, "elicitation/create", **where, elicitationId=f"visit-{number}")
+
+
+def _complete(number: int) -> dict[str, Any]:
+    return told("notifications/elicitation/complete", elicitationId=f"visit-{number}")
+
+
 SESSIONS: tuple[Reaction, ...] = (
     *_LOST,
+    reaction(
+        "completes-visits",
+        "Elicitation: a client MUST ignore the completion of what it does not know, or is over.",
+        Plan(
+            {
+                "tools/call": (
+                    Reply(
+                        events=(
+                            *(_visit(7), Await("answer"), _visit(8), Await("answer", 2)),
+                            *(_complete(8), _complete(9), _complete(7), _complete(7)),
+                            ANSWER,
+                        )
+                    ),
+                )
+            }
+        ),
+        HELLO,
+        _VISITED,
+        client={
+            "capabilities": {"elicitation": {"url": {}}},
+            "elicitation": [{"action": "accept"}, {"action": "decline"}],
+            "tells_completion": True,
+        },
+        transports="stdio http",
+    ),
     reaction(
         "answers-none-but-strangers",
         "JSON-RPC 2.0, 5: a response has the id of its request; others answer nothing.",
