@@ -355,21 +355,14 @@ class Manager(Calls):
 
         Each is also logged, once, as a warning.
         """
-        pins = self._fleet.pins
-        return [
-            *self._fleet.config.problems,
-            *(
-                Problem(
-                    "warning",
-                    str(mismatch),
-                    os.fspath(pins.path) if pins else server.config.source,
-                    server=server.name,
-                    hint=mismatch.hint,
-                )
-                for server in self._servers.values()
-                for mismatch in server.mismatches
-            ),
-        ]
+        pins, problems = self._fleet.pins, [*self._fleet.config.problems]
+        for server in self._servers.values():
+            file = os.fspath(pins.path) if pins else server.config.source
+            problems += [
+                Problem("warning", str(each), file, server=server.name, hint=each.hint)
+                for each in server.mismatches
+            ]
+        return problems
 
     def __getitem__(self, name: str) -> Client:
         """Return the client of a server. Raises `UsageError` for an unknown name."""
@@ -440,13 +433,8 @@ class Manager(Calls):
 
     def lock(self, pins: Pins) -> None:
         """Write the tools of every connected server into a lock file. Raises `OSError`."""
-        pins.write(
-            {
-                server.name: server.to_pin()
-                for server in self._servers.values()
-                if server.is_connected
-            }
-        )
+        connected = [each for each in self._servers.values() if each.is_connected]
+        pins.write({server.name: server.to_pin() for server in connected})
 
     def _server(self, name: str) -> Server:
         self._require_open()

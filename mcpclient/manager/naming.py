@@ -72,7 +72,7 @@ class _Server:
 
     def named(self, label: str, tool: str) -> str:
         """Return the name of a tool, of any length, when this is the label."""
-        return _cleaned(self.make(label, _cleaned(tool))) or "_"
+        return self.make(label, _cleaned(tool)) or "_"
 
     def add(self, tool: str, name: str) -> None:
         """Let a tool have a name."""
@@ -334,8 +334,8 @@ def _digest(*parts: str) -> str:
 
 
 def _maker(naming: Naming) -> Callable[[str, str], str]:
-    if callable(naming):
-        return naming
+    if callable(naming):  # the usual styles make no name unfit
+        return lambda server, tool: _cleaned(naming(server, tool))
     if naming in _STYLES:
         return _STYLES[naming]
     known = ", ".join(map(repr, _STYLES))

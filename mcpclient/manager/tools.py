@@ -9,7 +9,7 @@ import abc
 import asyncio
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain, filterfalse
+from itertools import filterfalse
 from typing import TYPE_CHECKING, Any, Callable, ClassVar
 
 from ..client.events.around import not_called
@@ -199,8 +199,10 @@ class Catalog:
                 break
         self._servers[name], self._offered[name], self._wrapped[name] = server, offered, wrapped
         self.tools_of(name).replace(wrapped.values())
-        order = self.names.servers
-        self.tools.replace(chain.from_iterable(self._lists.get(each, ()) for each in order))
+        offers: list[ManagedTool] = []
+        for each in self.names.servers:
+            offers += self._lists.get(each, ())
+        self.tools.replace(offers)
         added = tuple(filterfalse(before.__contains__, wrapped))
         removed = tuple(filterfalse(wrapped.__contains__, before))
         if added or removed or changed:
