@@ -91,6 +91,9 @@ class Cleaner:
         """Return the header; it is to be made after the records."""
         as_recorded = self._redactor.message(_with_action(header, "accept", _ACCEPTED))
         cleaned = dict(_with_action(as_recorded, _ACCEPTED, "accept"))
+        headers = header["script"]["client"].get("headers")
+        if headers is not None:  # those of a script are known to everyone
+            cleaned["script"]["client"] = {**cleaned["script"]["client"], "headers": headers}
         auth = header["script"]["auth"] or {}
         # By its name it is a secret, and so is all that it holds.
         known = {name: auth[name] for name in _PUBLIC_AUTH & auth.keys()}

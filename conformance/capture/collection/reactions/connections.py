@@ -170,6 +170,13 @@ SESSIONS: tuple[Reaction, ...] = (
         HELLO,
         client={"headers": {"Cookie": "redacted-1"}},
     ),
+    reaction(
+        "cookies-of-names-that-the-user-has",
+        "RFC 6265, 5.4: one Cookie field; what the user sets stays.",
+        Plan({"initialize": (cookies("a=1; Path=/", "b=2; Path=/mcp", "c=3; Path=/"),)}),
+        HELLO,
+        client={"headers": {"Cookie": "x=redacted-8; a=redacted-9; c=redacted-8"}},
+    ),
     *(
         reaction(
             f"drops-{name}",
