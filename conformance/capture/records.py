@@ -92,7 +92,7 @@ class Cleaner:
         as_recorded = self._redactor.message(_with_action(header, "accept", _ACCEPTED))
         cleaned = dict(_with_action(as_recorded, _ACCEPTED, "accept"))
         headers = header["script"]["client"].get("headers")
-        if headers is not None:  # those of a script are known to everyone
+        if headers is not None:  # a script holds no secrets
             cleaned["script"]["client"] = {**cleaned["script"]["client"], "headers": headers}
         auth = header["script"]["auth"] or {}
         # By its name it is a secret, and so is all that it holds.

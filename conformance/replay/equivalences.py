@@ -111,7 +111,7 @@ PLACES = (
     ),
     Equivalence(
         "how a failure is described",
-        (("outcome", "detail"),),
+        (("outcome", "detail"), ("told", "params", "error")),
         Treatment.WORDS,
         "Each client has its own exceptions; the kind of the failure is compared with others.",
     ),

@@ -34,6 +34,8 @@ def own_options(
         options["around"] = [_in_capitals]
         names = ("on_connect", "on_tool_call", "on_error")
         options["hooks"] = mcpclient.Hooks(**{name: _telling(name, tell) for name in names})
+        for name in ("on_close", "on_error"):
+            options[name] = _telling_of(name, tell)
     if "headers_printed" in options:
         lines = _PRINTED[options.pop("headers_printed")]
         options["headers"] = mcpclient.HeadersFrom([sys.executable, "-Ic", lines])
@@ -54,6 +56,17 @@ async def _in_capitals(call: mcpclient.Call, proceed: Proceed) -> mcpclient.Call
         return await proceed(call)
     meta = {"com.example/by": call.full_name}
     return await proceed(dataclasses.replace(call, arguments={"text": text.upper()}, meta=meta))
+
+
+def _telling_of(
+    name: str, tell: Callable[[str, Mapping[str, Any]], None]
+) -> Callable[[mcpclient.McpError | None], None]:
+    """Return a callback that tells the words of its error, or none."""
+
+    def callback(error: mcpclient.McpError | None) -> None:
+        tell(f"callbacks/{name}", {} if error is None else {"error": str(error)})
+
+    return callback
 
 
 def _telling(name: str, tell: Callable[[str, Mapping[str, Any]], None]) -> Callable[..., None]:

@@ -115,6 +115,11 @@ _TOGETHER = (
     ),
 )
 
+_BARE: dict[str, Any] = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "serverInfo": {"name": "bare", "version": "0"},
+}
 _WATCHED = (
     reaction(
         "watched-and-refused",
@@ -138,6 +143,58 @@ _WATCHED = (
         {"do": "subscribe", "uri": "test://one"},
         client={"options": {"watched": True}},
         transports="http",
+    ),
+    reaction(
+        "watched-without-tools",
+        _SAID,
+        Plan({"initialize": (Reply(result=_BARE),)}),
+        PING,
+        client={"options": {"watched": True}},
+        transports="stdio http",
+    ),
+    reaction(
+        "watched-as-it-exits",
+        "stdio: the end of a server's output ends the connection, and every call that waits.",
+        Plan({"tools/call": (Reply(events=("bye\n",), cut=True),)}),
+        HELLO,
+        HELLO,
+        client={"options": {"watched": True}},
+        transports="stdio",
+    ),
+    reaction(
+        "watched-as-it-strays",
+        "JSON-RPC 2.0, 5: a response has the id of its request; what has none answers no request.",
+        Plan(
+            {
+                "tools/call": (
+                    Reply(
+                        events=(
+                            *({"jsonrpc": "2.0", "id": id, "result": {}} for id in (1, 77)),
+                            told("notifications/progress", progressToken=5, progress=1),
+                            '{"jsonrpc":"2.0","method":5}\n',
+                            '{"jsonrpc":"2.0","id":\n',
+                            ANSWER,
+                        )
+                    ),
+                )
+            }
+        ),
+        HELLO,
+        PING,
+        client={"options": {"watched": True}},
+        transports="stdio",
+    ),
+    *(
+        reaction(
+            f"watched-as-it-breaks-over-{transport}",
+            "Transports: a connection that is lost ends what waits for it, and may be made again.",
+            Plan({"tools/call": (Reply(events=(), cut=True), USUAL)}),
+            HELLO,
+            HELLO,
+            client={"options": {"watched": True}},
+            transports=transport,
+        )
+        for transport in ("sse", "ws")
     ),
     reaction(
         "watched-without-a-list",

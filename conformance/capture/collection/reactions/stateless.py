@@ -9,6 +9,7 @@ from conformance.capture.collection.reactions.parts import (
     ANSWER,
     HELLO,
     LIST_TOOLS,
+    LOG,
     RESOURCES_CHANGED,
     USUAL,
     Await,
@@ -202,6 +203,21 @@ _SUBSCRIPTIONS = (
         _listen(until="tools/list_changed", tools=True),
         _listen(until="tools/list_changed", tools=True),
         HELLO,
+    ),
+    stateless(
+        "falls-silent-in-a-subscription",
+        _LISTENS,
+        {
+            "subscriptions/listen": (
+                _listening(RESOURCES_CHANGED, Await("never"), resourcesListChanged=True),
+                _listening(Await("tools/call", 2), resourcesListChanged=True),
+            ),
+            "tools/call": (Reply(events=(LOG, Await("subscriptions/listen", 2), ANSWER)), USUAL),
+        },
+        _listen(HELLO, until="resources/list_changed", resources=True),
+        HELLO,
+        client={"options": {"liveness": 0.4}},
+        transports="http",
     ),
     stateless(
         "ends-a-subscription",
