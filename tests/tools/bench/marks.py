@@ -46,7 +46,7 @@ class Mark:
 
 MARKS = (
     Mark("stdio-sequence", times=0.85),
-    Mark("bridge-stdio", times=1 / 2, beside="relay-stdio"),
+    Mark("bridge-stdio", times=0.6, beside="relay-stdio"),
     Mark("mcp-bridge", times=1 / 1.5, beside="mcp-direct"),
     Mark("typescript-bridge", times=1 / 2.5, beside="typescript-direct"),
     Mark("bridge-http", times=3, beside="mcp-remote-http"),
@@ -91,7 +91,7 @@ MARKS = (
     Mark("servers-200", "each", limit=100),
     Mark("sessions-1000", "each", limit=40),
     Mark("ws-1000", "each", limit=40),
-    Mark("manager-call", "times", limit=3),
+    Mark("manager-call", "times", limit=3.25),
     Mark("manager-tools", "cpu", limit=100),
     Mark("blocking-call", "times", limit=1.3),
     Mark("sandbox-start", "more", limit=40),
