@@ -168,7 +168,8 @@ class Connection(LoopBound):
     def _kind_of_call(self) -> type[Call]:
         from ..events.around import Call  # only where a hook or a log sees a request
 
-        return Call
+        kind: type[Call] = Call  # a copy without this part has only its name
+        return kind
 
     def described(self, method: str, name: str = "", full_name: str = "", **facts: Any) -> Call:
         """Return a request as hooks see it; by default one without a name."""
