@@ -18,6 +18,7 @@ from mcpclient.net.local_http import send_at_once
 from mcpclient.recording.transcript import Record, bytes_of_event, bytes_of_payload
 
 from .comparing import header
+from .idle_clock import is_unhurried
 from .names import Names
 from .player import Player
 
@@ -121,7 +122,7 @@ class HttpPeer:
             if exchange.is_last:
                 await self._must_be_left(channel, reader)
                 return
-            if is_ours:
+            if is_ours and is_unhurried():
                 self._free[reader] = clock() + _FREE_AFTER
 
     async def _left(self, channel: str, reader: RequestReader) -> None:
