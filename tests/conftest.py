@@ -55,9 +55,9 @@ LOST_IN_THE_LIBRARY = {
 }
 
 
-# Seconds for one test, its set-up and tear-down included. The slowest takes a tenth of that where
-# nothing else runs.
-HANGS_AFTER = 300.0
+# Seconds for one test, its set-up and tear-down included. Where nothing else runs, the slowest
+# takes a twentieth of that.
+HANGS_AFTER = 600.0
 
 REAL_STDERR = pytest.StashKey[int]()  # and not the file that pytest puts in its place
 

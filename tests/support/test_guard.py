@@ -41,7 +41,7 @@ TESTS = """
 
     @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="its process would end")
     def test_hangs():
-        # And not in five minutes; again, since a signal right before the wait does not end it.
+        # And not in ten minutes; again, since a signal right before the wait does not end it.
         signal.setitimer(signal.ITIMER_REAL, 0.01, 5)
         threading.Event().wait()
 
