@@ -46,7 +46,7 @@ class Mark:
 
 MARKS = (
     Mark("stdio-sequence", times=0.85),
-    Mark("bridge-stdio", times=0.6, beside="relay-stdio"),
+    Mark("bridge-stdio", times=0.5, beside="relay-stdio"),
     Mark("mcp-bridge", times=1 / 1.5, beside="mcp-direct"),
     Mark("typescript-bridge", times=1 / 2.5, beside="typescript-direct"),
     Mark("bridge-http", times=3, beside="mcp-remote-http"),
