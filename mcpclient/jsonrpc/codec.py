@@ -97,12 +97,10 @@ _WHITE_SPACE = " \t\r\n"
 _encoded_string = json.encoder.encode_basestring
 
 
-def json_encoder(**options: Any) -> Callable[[Any, Any], Iterable[str]]:
-    """Return a function that takes a value and 0, and returns the pieces of its compact JSON.
+def _encoder(**options: Any) -> Callable[[Any, Any], Iterable[str]]:
+    """Make an encoder once; `json.JSONEncoder` makes one for each value, a third of the time.
 
-    ``options``: ``allow_nan`` and ``sort_keys`` of `json.JSONEncoder`, which makes such a function
-    for each value, a third of the time. Reference loops are not detected; they hit the recursion
-    limit.
+    Reference loops are not detected; they hit the recursion limit.
     """
     encoder = json.JSONEncoder(
         ensure_ascii=False, separators=(",", ":"), check_circular=False, **options
@@ -117,7 +115,13 @@ def json_encoder(**options: Any) -> Callable[[Any, Any], Iterable[str]]:
     return accelerated
 
 
-_encode = json_encoder(allow_nan=False)
+_encode = _encoder(allow_nan=False)
+
+
+def json_encoder(*, sort_keys: bool = False) -> Callable[[Any], str]:
+    """Return a function that encodes values as compact JSON, for a log of many lines."""
+    encode = _encoder(sort_keys=sort_keys)
+    return lambda value: "".join(encode(value, 0))
 
 
 # Bytes from which a part of a message is written as it is, since a copy would take as many.

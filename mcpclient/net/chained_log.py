@@ -211,7 +211,7 @@ def _line_after(last: Line, record: Mapping[str, Any]) -> Line:
     # The time is taken under the lock, so that lines and times have one order.
     seconds, milliseconds = divmod(time.time_ns() // 1_000_000, 1000)
     now = f"{_shown_seconds(seconds)}.{milliseconds:03}Z"
-    facts = "".join(_encode(record, 0))[1:-1]
+    facts = _encode(record)[1:-1]
     line = f'{{"line":{last.number + 1},"time":"{now}",{facts},"previous":"{last.hash}"'
     begin = line.encode("utf-8", "backslashreplace")
     own = _digest(begin)

@@ -22,7 +22,7 @@ def test_an_encoder_without_the_accelerator_writes_the_same(
     """F-WIRE-7: `json` has one in C where the interpreter can load it."""
     message = {"text": 'a\n"é😀', "list": [1, 2.5, None, True]}
     monkeypatch.setattr(json.encoder, "c_make_encoder", None)
-    encoder = codec.json_encoder(allow_nan=False)
+    encoder = codec._encoder(allow_nan=False)
     assert "".join(encoder(message, 0)).encode() == encode(message)
     with pytest.raises(ValueError, match="not JSON compliant"):
         "".join(encoder({"n": float("nan")}, 0))

@@ -47,7 +47,7 @@ def test_each_duty_names_promises_that_stand() -> None:
     assert len(found) > 100
     for duty in found:
         assert re.search(r"\b(MUST|SHOULD)\b", duty.text), duty
-        assert duty.page and duty.record, duty
+        assert duty.page, duty
         assert set(duty.rows) <= known, duty
 
 
@@ -59,7 +59,13 @@ def test_each_duty_is_shown_by_sessions_that_hold_it() -> None:
     recorded = sessions()
     missing = []
     for duty in duties():
-        for pattern in set(duty.sessions) - {NONE, LIVE}:
+        if duty.sessions == [NONE]:
+            assert duty.record, duty  # why none
+            continue
+        if duty.sessions == [LIVE]:
+            assert duty.record in DUTIES, duty
+            continue
+        for pattern in duty.sessions:
             texts = [text for name, text in recorded.items() if fnmatchcase(name, pattern)]
             if not any(re.search(duty.record, line) for text in texts for line in text.split("\n")):
                 missing.append((pattern, len(texts), duty))

@@ -140,7 +140,7 @@ class Audit:
         line["reason"] = line["arguments_sha256"] = ""
         with suppress(TypeError, ValueError, RecursionError):  # they cannot be sent either
             shown = shown_arguments(arguments, schema)
-            encoded = "".join(_encode(shown, 0)).encode("utf-8", "surrogatepass")
+            encoded = _encode(shown).encode("utf-8", "surrogatepass")
             line["arguments_sha256"] = hashlib.sha256(encoded).hexdigest()
             if self._shows_text:
                 line["arguments"] = Redactor().message(shown)
