@@ -12,7 +12,7 @@ from ..client.connection.limits import RequestOptions
 from ..errors import McpError, PeerError
 from ..framing.logs import logger_for
 from ..framing.ndjson import DEFAULT_MAX_MESSAGE_SIZE, LineFramer
-from ..jsonrpc.codec import VerbatimObject, encode, encode_large, finite
+from ..jsonrpc.codec import VerbatimObject, encode_line, finite
 from ..jsonrpc.messages import ErrorCode, Message, RequestId
 from ..net.futures import BackgroundTasks, resolve
 from ..net.process.pipes import PipeReader, PipeWriter, ThreadedReader, ThreadedWriter
@@ -219,6 +219,8 @@ class HostService(Peer):
 
     def become_ready(self) -> None:
         """Send the notifications that came before the end of the handshake."""
+        if self._is_ready.is_set():
+            return
         self._is_ready.set()
         early, self._early = self._early, []
         for method, params in early:
@@ -239,7 +241,7 @@ class HostService(Peer):
 
     def write(self, message: Message) -> None:
         """Send a message as a line. Raises `UsageError`."""
-        for piece in encode_large(message) or (encode(message) + b"\n",):
+        for piece in encode_line(message):
             self._writer.write(piece)
 
     def in_turn(self, send: Callable[..., None], *arguments: Any, is_first: bool = False) -> None:

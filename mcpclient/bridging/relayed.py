@@ -22,13 +22,19 @@ if TYPE_CHECKING:
 _NO_LIMITS = RequestOptions(None, None)
 
 
-def plain_session(client: Client, method: str, params: Mapping[str, Any] | None) -> Session | None:
-    """Return the session for a request that needs nothing but to be sent; None for another."""
+def plain_session(
+    client: Client, method: str, params: Mapping[str, Any], *, is_stateless: bool
+) -> Session | None:
+    """Return the session for a request that needs nothing but to be sent; None for another.
+
+    The client has to be connected. ``is_stateless``: whether the request is of that era.
+    """
     connection = connection_of(client)
-    if not connection.is_open or client._is_wrapped or connection.watchers or connection.caps:
+    is_same_era = connection.is_stateless == is_stateless
+    if not is_same_era or client._is_wrapped or connection.watchers or connection.caps:
         return None
     guard = connection.options.wiring.guard
-    if guard is not None and guard(method, params or {}) is not None:
+    if guard is not None and guard(method, params) is not None:
         return None
     session = connection.session
     # Calls with headers may need to be repaired.

@@ -113,10 +113,9 @@ class Upstream(Observer, abc.ABC):
         """
         host, meta = self.host, stateless_meta(params)
         is_known = host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
-        if not is_known or not self.is_open or any(self.host.limits[:2]):
+        if not is_known or host.limits.timeout or host.limits.max_timeout or not self.is_open:
             return None
-        is_same_era = self.is_stateless == (meta is not None)
-        session = plain_session(self.client, method, params) if is_same_era else None
+        session = plain_session(self.client, method, params, is_stateless=meta is not None)
         if session is None:
             return None
         if meta is None:

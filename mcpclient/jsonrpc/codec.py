@@ -131,8 +131,8 @@ _LARGE = 1024 * 1024
 VERBATIM_MEMBERS = ("params", "result", "error")
 """The members of a message that may be a `VerbatimObject`."""
 
-# The members of a response: ``jsonrpc``, ``id`` and one of these.
-_RESPONSE = 3
+# The members of a response: ``jsonrpc``, ``id`` and one of these; a request has its method as well.
+_RESPONSE, _REQUEST = 3, 4
 
 _OPENINGS = {name: f',"{name}":'.encode() for name in VERBATIM_MEMBERS}
 
@@ -212,21 +212,32 @@ def finite(value: Any) -> Any:
     return [finite(member) for member in value] if isinstance(value, list) else value
 
 
-def encode_large(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
-    """Return the pieces of a line with a large `VerbatimObject`, none of which copies its text.
+def is_large(content: object) -> bool:
+    """Whether this is the content of a message that `encode_line` does not copy."""
+    return type(content) is VerbatimObject and len(content.text) >= _LARGE
 
-    Nothing for other messages.
+
+def encode_line(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
+    """Return the message with a line end, in pieces where its text is large, and not copied.
+
+    Raises what `encode` does.
     """
     for name in VERBATIM_MEMBERS:
-        if len(getattr(message.get(name), "text", b"")) >= _LARGE:
-            return (*_pieces(message, name), b"\n")
-    return ()
+        content = message.get(name)
+        if type(content) is VerbatimObject:
+            pieces = [*_pieces(message, name), b"\n"]
+            return pieces if is_large(content) else (b"".join(pieces),)
+    return (encode(message) + b"\n",)
 
 
 def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    request_id = message.get("id")
-    if len(message) == _RESPONSE and type(request_id) is int:
+    request_id, method = message.get("id"), b""
+    if len(message) == _REQUEST:
+        method = encode_string(message.get("method"))
+    if type(request_id) is int and len(message) == _RESPONSE:
         begun = b'{"jsonrpc":"2.0","id":%d' % request_id
+    elif type(request_id) is int and method:
+        begun = b'{"jsonrpc":"2.0","id":%d,"method":%b' % (request_id, method)
     else:
         begun = _encoded({key: each for key, each in message.items() if key != name})[:-1]
     return [begun + _OPENINGS[name], message[name].text, b"}"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from .codec import VERBATIM_MEMBERS, VerbatimObject, decode, scan, takes_too_much
 
@@ -12,11 +14,21 @@ _COLON = re.compile(r"[ \t\r\n]*:[ \t\r\n]*")
 _COMMA = re.compile(r"[ \t\r\n]*,[ \t\r\n]*")
 _ENDING = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*")
 
-# Messages as nearly all are written: their content in one member, before it or behind it only
-# members that name the message, and at most one space between them.
+# What nearly all messages have before their first brace, and may have behind its object: members
+# that name the message.
+_NAMED = {'"params":': "params", '"result":': "result", ',"error":': "error", ' "error":': "error"}
+_LENGTH = 9
 _NAMES = r'"(?:jsonrpc|id|method)": ?(?:"[^"\\]*"|-?\d+)'
-_HEAD = re.compile(rf'\{{((?:{_NAMES}, ?)*)"(params|result|error)": ?(?=\{{)')
-_TAIL = re.compile(rf"((?:, ?{_NAMES})*)\}}")
+_TAIL = re.compile(rf"(?:, ?{_NAMES})*\}}")
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(f"{word} is read by `json`, and refused by other decoders")
+
+
+_scan_strictly: Callable[[str, int], tuple[Any, int]] = vars(
+    json.JSONDecoder(parse_constant=_refuse)
+)["scan_once"]
 
 
 def decode_verbatim(text: bytes | str) -> Any:
@@ -31,26 +43,21 @@ def decode_verbatim(text: bytes | str) -> Any:
 
 
 def _decode_plain(string: str, line: bytes) -> dict[str, Any] | None:
-    head = _HEAD.match(string)
-    if head is None:
+    start = string.find("{", 1)
+    before = string[:start]
+    name = _NAMED.get(before.rstrip(" ")[-_LENGTH:])
+    if name is None or start < 0 or "\\" in before:  # it may be the end of a string
         return None
-    start = head.end()
-    value, end = scan(string, start)
-    tail = _TAIL.fullmatch(string, end)
-    if tail is None:
+    value, end = _scan_strictly(string, start)
+    behind = string[end:]
+    if behind != "}" and _TAIL.fullmatch(behind) is None:
         return None
-    before, name = head.groups()
-    names = (before + tail.group(1)[1:]).rstrip(", ")
-    message: dict[str, Any] = scan("{" + names + "}", 0)[0]
-    message[name] = _kept(value, string, line, start, end)
-    return message
-
-
-def _kept(value: dict[str, Any], string: str, line: bytes, start: int, end: int) -> dict[str, Any]:
-    # Words that `json` reads, and other decoders refuse. In a string, they do no harm.
-    if string.find("NaN", start, end) >= 0 or string.find("Infinity", start, end) >= 0:
-        return value
-    return VerbatimObject(value, _text(string, line, start, end))
+    names = f"{before}0{behind}"
+    message, end_of_names = scan(names, 0)
+    if end_of_names < len(names):
+        return None
+    message[name] = VerbatimObject(value, _text(string, line, start, end))
+    return message  # type: ignore[no-any-return]
 
 
 def _decode_members(string: str, line: bytes) -> dict[str, Any]:
@@ -62,9 +69,9 @@ def _decode_members(string: str, line: bytes) -> dict[str, Any]:
         if colon is None or type(name) is not str:
             break
         start = colon.end()
-        value, end = scan(string, start)
+        value, end = _scan_strictly(string, start)
         if name in VERBATIM_MEMBERS and type(value) is dict:
-            value = _kept(value, string, line, start, end)
+            value = VerbatimObject(value, _text(string, line, start, end))
         message[name] = value
         ending = _ENDING.fullmatch(string, end)
         if ending is not None:
@@ -75,7 +82,7 @@ def _decode_members(string: str, line: bytes) -> dict[str, Any]:
 
 def _text(string: str, line: bytes, start: int, end: int) -> bytes | memoryview:
     """Return a part of a string, in one line; ``line``: the bytes of the string, if there are."""
-    if line and b"\n" not in line and b"\r" not in line:
+    if line and "\n" not in string and "\r" not in string:
         if not string.isascii():
             end = len(line) - len(string[end:].encode())
             start = len(string[:start].encode())

@@ -13,7 +13,7 @@ from ..errors import ConnectionLost, McpError, MessageTooLarge
 from ..framing.escaping import escape_line
 from ..framing.logs import logger_for
 from ..framing.ndjson import Line, LineFramer, OversizedLine
-from ..jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode_large
+from ..jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode_line, is_large
 from ..jsonrpc.messages import Message, RequestId
 from ..net.futures import NextChange
 from ..protocol.outgoing import Outgoing
@@ -214,11 +214,11 @@ class LineTransport(ConnectedTransport):
         return (*self._skipped, escape_line(begun[:_SHOWN].decode("utf-8", "replace")))
 
     def _write_in_pieces(self, message: Message) -> bool:
-        connection, pieces = self._connection, encode_large(message)
+        connection = self._connection
         is_busy = self._flusher is not None or self._waiting or self._ended is not None
-        if not pieces or is_busy or connection is None or connection.paused:
+        if is_busy or connection is None or connection.paused or not is_large(message["params"]):
             return False
-        for piece in pieces:
+        for piece in encode_line(message):
             connection.write(piece)
         return True
 

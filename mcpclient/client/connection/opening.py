@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, TypeVar, Union
 
 from ...errors import (
@@ -21,7 +21,7 @@ from ...errors import (
     ViolationKind,
     lacks_stdin,
 )
-from ...net.futures import cancel_all, consume_exception
+from ...net.futures import cancel_all, consume_exception, resolve
 from ...protocol.negotiate import PROBE_TIMEOUT, negotiate
 from ...protocol.negotiation import (
     LATEST_HANDSHAKE,
@@ -107,9 +107,9 @@ class Opening:
         self._options = options
         self._seconds = options.timeouts.connect
         self._clock = session.deadlines.counted_time
-        self._deadline = self._clock() + self._seconds if self._seconds else math.inf
-        self._switched = False
         self._opened_at = self._clock()
+        self._deadline = self._opened_at + self._seconds if self._seconds else math.inf
+        self._switched = False
         # Those that have no answer yet, with their methods.
         self._requests: dict[asyncio.Task[dict[str, Any]], str] = {}
 
@@ -141,7 +141,8 @@ class Opening:
             agreement: Agreement = end.value
             return agreement
         finally:
-            await self._withdraw()
+            if self._requests:
+                await self._withdraw()
 
     async def _perform(self, step: Effect) -> Outcome:
         session = self._session
@@ -150,7 +151,9 @@ class Opening:
         if isinstance(step, KeepWaiting):
             return await self._answer_to_last(step.timeout)
         if isinstance(step, Tell):
-            await self._within(step.method, session.notify(step.method, None, step.era))
+            sending = session.begin_notification(step.method, None, step.era)
+            if sending is not None:
+                await self._within(step.method, self._finished(sending))
         elif isinstance(step, OpenServerChannel):
             listening = session.transport.listen(step.headers)
             await self._within("opening the server's channel", listening)
@@ -175,11 +178,13 @@ class Opening:
         """Wait for the answer to the last request, or to one before it that has none yet."""
         *earlier, last = self._requests
         # The step after an ignored request needs its share of the time as well.
-        share = (self._deadline - self._clock()) / 2
+        now = self._clock()
+        share = (self._deadline - now) / 2
         seconds = math.inf if timeout is None else min(timeout, share)
         is_probe = self._requests[last] == PROBE
-        while not await self._is_answered(self._requests, seconds, is_probe):
-            if self._clock() >= self._deadline:
+        while not await self._is_answered(self._requests, now, seconds, is_probe):
+            now = self._clock()
+            if now >= self._deadline:
                 raise self._timeout(self._requests[last])
             if self._session.deadlines.wait_reason is None:
                 raise CallTimeout(self._requests[last], seconds)
@@ -195,24 +200,27 @@ class Opening:
         return last.result()
 
     async def _is_answered(
-        self, answers: Collection[asyncio.Future[Any]], seconds: float, is_probe: bool
+        self,
+        answers: Collection[asyncio.Future[Any]],
+        began: float,
+        seconds: float,
+        is_probe: bool,
     ) -> bool:
         """Wait for an answer; return False if the server read the request and was then silent."""
-        began = now = self._clock()
-        silent_at, look_at, may_complain = began + seconds, began + _LOOK_EVERY, False
-        while not await self._first_of(answers, min(look_at, silent_at) - now):
-            now = self._clock()
+        silent_at, may_complain = began + seconds, False
+
+        def look(now: float) -> float:
+            nonlocal silent_at, may_complain
+            look_at = now + _LOOK_EVERY
             if self._session.transport.has_unread:
                 silent_at = max(silent_at, now + self._patience(now - began >= seconds, is_probe))
-                look_at, may_complain = now + _LOOK_EVERY, is_probe
-            elif may_complain and not self._complains():
-                look_at = now + _LOOK_EVERY
-            else:
+                may_complain = is_probe
+            elif not may_complain or self._complains():
                 silent_at = min(silent_at, now + _ANSWERS_WITHIN) if may_complain else silent_at
                 look_at, may_complain = math.inf, False
-            if now >= min(silent_at, self._deadline):
-                return False
-        return True
+            return min(look_at, silent_at)
+
+        return await self._first_of(answers, min(began + _LOOK_EVERY, silent_at), look)
 
     def _patience(self, is_late: bool, is_probe: bool) -> float:
         """Return the seconds that a server which begins to read now may take to answer."""
@@ -257,7 +265,7 @@ class Opening:
         self._session.opening = task
         task.add_done_callback(consume_exception)
         try:
-            if not await self._first_of({task}, math.inf):
+            if not await self._first_of({task}):
                 raise self._timeout(what)
             if not task.cancelled():
                 return task.result()
@@ -270,21 +278,51 @@ class Opening:
             if not task.done():
                 await cancel_all([task])
 
-    async def _first_of(self, waited_for: Collection[asyncio.Future[Any]], seconds: float) -> bool:
-        """Wait until one of these is done; return False on a timeout."""
-        now = self._clock()
-        deadline = min(now + seconds, self._deadline)
-        while True:
-            left = deadline - now
-            if left <= 0:
-                return any(each.done() for each in waited_for)
-            timeout = None if left == math.inf else max(left, _MIN_WAIT)
-            done, _ = await asyncio.wait(
-                waited_for, timeout=timeout, return_when=asyncio.FIRST_COMPLETED
-            )
-            if done:
-                return True
+    async def _finished(self, sending: Awaitable[None]) -> None:
+        await sending  # in a task: a loss cancels it, and not what the transport waits for
+
+    async def _first_of(
+        self,
+        waited_for: Collection[asyncio.Future[Any]],
+        until: float = math.inf,
+        look: Callable[[float], float] | None = None,
+    ) -> bool:
+        """Wait until one of these is done; return False on a timeout.
+
+        ``until``: a time of this clock, when ``look``, if any, returns until when to wait on.
+        """
+        # A timer that looks wakes no task, and a slow server is looked at often.
+        loop, timer = self._session.loop, None
+        over: asyncio.Future[bool] = loop.create_future()
+
+        def check() -> None:
+            nonlocal until, timer
             now = self._clock()
+            try:
+                if now >= until and look is not None:
+                    until = look(now)
+            except Exception as error:  # of a transport that is not of this library
+                resolve(over, None, error)
+            left = min(until, self._deadline) - now
+            if left <= 0:
+                resolve(over, False)
+            elif left < math.inf:
+                timer = loop.call_later(max(left, _MIN_WAIT), check)
+
+        def done(_: object) -> None:
+            if not over.done():
+                over.set_result(True)
+
+        for each in waited_for:
+            each.add_done_callback(done)
+        check()
+        try:
+            return await over or any(each.done() for each in waited_for)
+        finally:
+            if timer is not None:
+                timer.cancel()
+            for each in waited_for:
+                each.remove_done_callback(done)
 
     def _timeout(self, what: str) -> CallTimeout:
         wait_reason = self._session.deadlines.wait_reason

@@ -192,8 +192,9 @@ class Session:
         if sent.sending is not None:
             sent.sending.cancel()
             sent.sending.add_done_callback(consume_exception)
-        consume_exception(sent.waiter)
-        if not sent.waiter.done():
+        if sent.waiter.done():
+            consume_exception(sent.waiter)
+        else:
             self._abandon(sent.outgoing, asyncio.CancelledError(CancelReason(reason)))
         self.correlator.close(sent.pending)
 
@@ -243,17 +244,21 @@ class Session:
         except McpError as error:
             _logger.debug("could not cancel %r: %s", outgoing, error)
 
-    async def notify(
-        self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
-    ) -> None:
+    async def notify(self, method: str, params: Mapping[str, Any] | None) -> None:
         """Send a notification."""
+        sending = self.begin_notification(method, params)
+        if sending is not None:
+            await sending
+
+    def begin_notification(
+        self, method: str, params: Mapping[str, Any] | None, era: EraRules | None = None
+    ) -> Awaitable[None] | None:
+        """Send a notification by the rules of ``era``; return what takes longer than this turn."""
         if self.ended is not None:
             raise self.ended.again()
         rules = era or self.era
         assert rules is not None, "no era has been agreed on"
-        sending = self._send(rules.notification(method, params))
-        if sending is not None:
-            await sending
+        return self._send(rules.notification(method, params))
 
     async def _depart(self, sending: asyncio.Future[None]) -> None:
         try:

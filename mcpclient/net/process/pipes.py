@@ -157,12 +157,13 @@ class PipeWriter:
         """Send ``data``; ignored once the pipe is broken, finished or closed."""
         if self._finishing or self._pipe.closed:
             return
-        rest = memoryview(data)
+        sent = 0
         if not self._kept:
-            rest = rest[self._send(rest) :]
-            if not rest or self._pipe.closed:
+            sent = self._send(data)
+            if sent == len(data) or self._pipe.closed:
                 return
             self._loop.add_writer(self._pipe.fileno(), self._flush)
+        rest = memoryview(data)[sent:]
         self._kept.append(rest)
         self._grow(len(rest))
 
@@ -180,7 +181,7 @@ class PipeWriter:
             self.left_unread = self.has_unread
             _unwatch(self._loop.remove_writer, self._pipe)
 
-    def _send(self, data: memoryview) -> int:
+    def _send(self, data: bytes | memoryview) -> int:
         try:
             return os.write(self._pipe.fileno(), data)
         except (BlockingIOError, InterruptedError):
