@@ -114,6 +114,7 @@ class Entry:
 # The fields that an entry has as they were read, by the kind of server.
 _OF_PROCESS = ("env", "env_file", "cwd", "bundle", "sha256")
 _OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout", "naming")
+_KNOWN = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
 # Kinds of fields that name variables: they add to the values that are given beside them.
 _VARIABLES = ("names", "references", "bearer")
 
@@ -136,11 +137,10 @@ def read_entry(name: str, entry: Any, application: Application, report: Report) 
 
 def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
     """Return the keys of an entry that are not fields of a server."""
-    known = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
     return [
         key
         for key, value in entry.items()
-        if value is not None and key not in known and not is_comment(key)  # Goose writes nulls
+        if value is not None and key not in _KNOWN and not is_comment(key)  # Goose writes nulls
     ]
 
 
