@@ -8,7 +8,6 @@ reading the schema of a form or of a tool; and no token grows older by it.
 from __future__ import annotations
 
 import asyncio
-import selectors
 import sys
 import time
 from collections.abc import Coroutine, Iterator
@@ -20,6 +19,13 @@ from mcpclient.client import listed_tools
 from mcpclient.client.answers import answerers
 from mcpclient.net.login import authentication
 
+if sys.platform == "win32":  # only this loop of Windows starts processes
+    from asyncio import IocpProactor as Selector
+    from asyncio import ProactorEventLoop as Loop
+else:
+    from asyncio import SelectorEventLoop as Loop
+    from selectors import DefaultSelector as Selector
+
 __all__ = ["is_unhurried", "run_unhurried", "uncounted"]
 
 Result = TypeVar("Result")
@@ -29,11 +35,7 @@ _STARTS_WITHIN = 60.0
 
 
 def run_unhurried(main: Coroutine[Any, Any, Result]) -> Result:
-    """Run ``main`` as `asyncio.run` does, on that clock; on Windows, whose loops wait for more than
-    a selector can, on an ordinary one.
-    """
-    if sys.platform == "win32":
-        return asyncio.run(main)
+    """Run ``main`` as `asyncio.run` does, on that clock."""
     loop = _IdleClockLoop()
     asyncio.set_event_loop(loop)
     begun = time.time()
@@ -66,14 +68,14 @@ def uncounted() -> Iterator[None]:
     if not isinstance(loop, _IdleClockLoop):
         yield
         return
-    loop.uncounted_until = time.monotonic() + _STARTS_WITHIN
+    loop.uncounted_until = time.perf_counter() + _STARTS_WITHIN
     try:
         yield
     finally:
         loop.uncounted_until = 0.0
 
 
-class _IdleClockLoop(asyncio.SelectorEventLoop):
+class _IdleClockLoop(Loop):
     def __init__(self) -> None:
         self.idle = 0.0
         self.uncounted_until = 0.0
@@ -83,19 +85,19 @@ class _IdleClockLoop(asyncio.SelectorEventLoop):
         return self.idle
 
 
-class _IdleSelector(selectors.DefaultSelector):
-    def __init__(self, loop: _IdleClockLoop) -> None:
+class _IdleSelector(Selector):
+    def __init__(self, clock: _IdleClockLoop) -> None:
         super().__init__()
-        self._loop = loop
+        self._clock = clock
 
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+    def select(self, timeout: float | None = None) -> list[Any]:
         if timeout is not None and timeout <= 0:
             return super().select(timeout)
-        begun = time.monotonic()
+        begun = time.perf_counter()
         ready = super().select(timeout)
-        if begun < self._loop.uncounted_until:
+        if begun < self._clock.uncounted_until:
             return ready
-        waited = time.monotonic() - begun
+        waited = time.perf_counter() - begun
         # A timer that is late has not run for longer.
-        self._loop.idle += waited if timeout is None else min(waited, timeout)
+        self._clock.idle += waited if timeout is None else min(waited, timeout)
         return ready

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import suppress
@@ -20,9 +19,6 @@ __all__ = ["User"]
 
 # How long the handlers of a user who never answers take: longer than any script.
 NEVER = 3600.0
-
-# Seconds by which connecting may take longer than recorded: until a program runs that was started.
-_START_SECONDS = 2.0 if sys.platform == "win32" else 0.0
 
 # What a reference client hands to no handler of its user's.
 _HANDLED_INSIDE = {
@@ -172,10 +168,9 @@ class User:
             options["tasks"] = True
         if "extensions" in capabilities:
             options["extensions"] = capabilities["extensions"]
-        if "keep_alive" in self._settings:
-            options["keep_alive"] = self._settings["keep_alive"]
-        if "connect_timeout" in self._settings:
-            options["connect_timeout"] = self._settings["connect_timeout"] + _START_SECONDS
+        for name in ("keep_alive", "connect_timeout"):
+            if name in self._settings:
+                options[name] = self._settings[name]
         return options
 
     def _completed(self, elicitation_id: str) -> None:

@@ -1,8 +1,4 @@
-"""Tests that do not run under Wine, each with the reason: the one list of its limits.
-
-Of the replay, what was recorded over stdio cannot run on any Windows: it needs sockets that pass
-files. The replay says so of each such meeting.
-"""
+"""Tests that do not run under Wine, each with the reason: the one list of its limits."""
 
 from __future__ import annotations
 
