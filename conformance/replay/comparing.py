@@ -221,6 +221,8 @@ class Comparison:
             recorded, ours = ({} if value is ABSENT else value for value in (recorded, ours))
         if treatment is Treatment.CLIENT:
             recorded = _of_this_version(recorded)
+        if treatment is Treatment.FILE:
+            recorded, ours = _without_drive(recorded), _without_drive(ours)
         if treatment is Treatment.REQUEST_ID and kinds[0] == "request" and ours is not ABSENT:
             self.names.bind_id(recorded, ours)
         elif treatment is Treatment.REQUEST_ID:
@@ -259,13 +261,18 @@ def _of_this_version(client: Any) -> Any:
 # Parts of words that differ from one run to the next: programs and how they exit, a digest of
 # chance, seconds until a day, and what came first of an answer.
 _NAMES = re.compile(
-    r"with code \d+: .*?\)|/\S+(?: -I \S+)? \(\d+ (?:more )?arguments\)|'[\w+/]{27}='"
-    r"|waiting \d{6,} s|it sent '.*'"
+    r"with code \d+: .*?\)|(?:[A-Z]:\\|/)\S+(?: -I(?: \S+)?)? \(\d+ (?:more )?arguments\)"
+    r"|'[\w+/]{27}='|waiting \d{6,} s|it sent '.*'"
 )
+_DRIVE = re.compile(r"^file:///[A-Z]:")
 
 
 def _without_names(words: Any) -> Any:
     return _NAMES.sub("…", words) if isinstance(words, str) else words
+
+
+def _without_drive(uri: Any) -> Any:
+    return _DRIVE.sub("file://", uri) if isinstance(uri, str) else uri
 
 
 def _challenge_of(verifier: str) -> str:

@@ -1,8 +1,8 @@
 """In what two sessions may differ and still be the same, each with its reason.
 
 Everything that is not named here must be as recorded. A place in a message is the path of names to
-it, after what the message is: ``request``, ``notification``, ``answer`` or its method, ``outcome``
-for what the user got, ``told`` for what he was notified of.
+it, ``*`` for any index, after what the message is: ``request``, ``notification``, ``answer`` or its
+method, ``outcome`` for what the user got, ``told`` for what he was notified of.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class Treatment(enum.Enum):
     TOKEN = "must be there, and mean the same request and no other"
     EMPTY_IS_ABSENT = "absent means empty"
     CLIENT = "must be as recorded, but for the version of this library"
+    FILE = "a URI of a file, compared without its drive"
     SET = "a list in which the order says nothing; none means anything"
     MEDIA_TYPE = "compared without parameters"
 
@@ -116,6 +117,15 @@ PLACES = (
         "Each client has its own exceptions; the kind of the failure is compared with others.",
     ),
 )
+if sys.platform == "win32":
+    PLACES += (
+        Equivalence(
+            "the drive of a root",
+            (("answer", "result", "roots", "*", "uri"),),
+            Treatment.FILE,
+            "A path that is absolute elsewhere is one of the current drive on Windows.",
+        ),
+    )
 """Of messages."""
 
 HEADERS = (
@@ -216,6 +226,7 @@ def header_treatment(name: str) -> Treatment | None:
 @functools.cache
 def place_treatment(kinds: tuple[str, ...], path: tuple[str, ...]) -> Treatment | None:
     """Return how a value in a message of these kinds is compared; None: it must be equal."""
+    path = tuple("*" if name.isdigit() else name for name in path)
     found = (_TREATMENTS.get((kind, *path)) for kind in kinds)
     return next(filter(None, found), None)
 
