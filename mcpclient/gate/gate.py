@@ -283,6 +283,8 @@ class Gate:
         if was_asked or server.decision.endswith(_AGREED):
             reasons.append(_AGREED)
         decision = "; ".join(dict.fromkeys(reasons))
+        if (ready.state, ready.reason, ready.decision) == ("ready", "", decision):
+            return ready  # as it is without a policy, each time
         return replace(ready, state="ready", reason="", decision=decision)
 
     def _refusal(self, server: ServerConfig) -> str | None:

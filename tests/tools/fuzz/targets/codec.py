@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from mcpclient.errors import UsageError
-from mcpclient.jsonrpc.codec import MalformedMessage, decode, encode
+from mcpclient.jsonrpc.codec import MalformedMessage, VerbatimObject, decode, encode
 from mcpclient.jsonrpc.response_id import find_response_id
+from mcpclient.jsonrpc.verbatim import decode_verbatim
 
 
 def target(data: bytes) -> None:
@@ -18,6 +19,7 @@ def target(data: bytes) -> None:
         return
     if isinstance(value, dict):
         check_round_trip(value)
+        check_passed_on(data, value)
 
 
 def check_round_trip(message: dict[str, object]) -> None:
@@ -30,3 +32,10 @@ def check_round_trip(message: dict[str, object]) -> None:
     message_id = message.get("id")
     if "method" not in message and type(message_id) is int and abs(message_id) < 10**18:
         assert find_response_id(line) == message_id
+
+
+def check_passed_on(data: bytes, value: dict[str, object]) -> None:
+    kept = decode_verbatim(data)
+    assert repr(kept) == repr(value)  # NaN equals nothing
+    for content in (each for each in kept.values() if isinstance(each, VerbatimObject)):
+        assert decode(bytes(content.text)) == dict(content) and b"\n" not in bytes(content.text)
