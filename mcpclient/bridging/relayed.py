@@ -27,11 +27,12 @@ def plain_session(
 ) -> Session | None:
     """Return the session for a request that needs nothing but to be sent; None for another.
 
-    The client has to be connected. ``is_stateless``: whether the request is of that era.
+    ``is_stateless``: whether the request is of that era.
     """
     connection = connection_of(client)
-    is_same_era = connection.is_stateless == is_stateless
-    if not is_same_era or client._is_wrapped or connection.watchers or connection.caps:
+    if connection.is_stateless != is_stateless or not connection.is_open:
+        return None
+    if client._is_wrapped or connection.watchers or connection.caps:
         return None
     guard = connection.options.wiring.guard
     if guard is not None and guard(method, params) is not None:

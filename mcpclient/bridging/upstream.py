@@ -113,7 +113,7 @@ class Upstream(Observer, abc.ABC):
         """
         host, meta = self.host, stateless_meta(params)
         is_known = host.version if meta is None else meta[VERSION] in STATELESS_VERSIONS
-        if not is_known or host.limits.timeout or host.limits.max_timeout or not self.is_open:
+        if not is_known or not self.is_open or host.limits.timeout or host.limits.max_timeout:
             return None
         session = plain_session(self.client, method, params, is_stateless=meta is not None)
         if session is None:
