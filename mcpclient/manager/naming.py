@@ -190,7 +190,7 @@ class ToolNames:
             self._claims[known.prefix] = server
 
     def _is_in_use(self, prefix: str, server: str) -> bool:
-        return any(
+        return bool(self._owners) and any(  # when a manager opens, no tool has a name yet
             name.startswith(prefix) and self._owners[name][0] != server
             for known in self._servers.values()
             for name in known.may_begin(prefix)
