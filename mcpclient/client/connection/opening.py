@@ -279,7 +279,7 @@ class Opening:
                 await cancel_all([task])
 
     async def _finished(self, sending: Awaitable[None]) -> None:
-        await sending  # in a task: a loss cancels it, and not what the transport waits for
+        await sending  # in a task, so that a loss cancels the wait and nothing of the transport
 
     async def _first_of(
         self,
