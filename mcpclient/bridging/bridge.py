@@ -12,7 +12,6 @@ from ..client.client import Client
 from ..client.connection.limits import RequestOptions
 from ..client.connection.reconnection import Reconnect
 from ..client.events.around import not_called
-from ..client.requests import connection_of
 from ..errors import McpError, PeerError, ProtocolViolation
 from ..framing.logs import logger_for
 from ..jsonrpc.messages import ErrorCode, RequestId
@@ -85,7 +84,7 @@ class Bridge(HostService, Upstream):
     @property
     def is_open(self) -> bool:
         """Whether it is connected."""
-        return self._client is not None and connection_of(self._client).is_open
+        return self._client is not None and self.connection.is_open
 
     async def open(self, info: Any) -> None:
         """Connect the client, for the first request of the host."""
@@ -235,10 +234,10 @@ class Bridge(HostService, Upstream):
 
         Does not read from the host while the server does not read.
         """
-        if self._client is None or not self.is_open:
+        if not self.is_open:
             super().received(data)
             return
-        transport = connection_of(self._client).session.transport
+        transport = self.connection.session.transport
         transport.cork()
         super().received(data)
         transport.uncork()

@@ -114,9 +114,9 @@ class Entry:
 # The fields that an entry has as they were read, by the kind of server.
 _OF_PROCESS = ("env", "env_file", "cwd", "bundle", "sha256")
 _OF_BOTH = ("lazy", "trusted", "timeout", "connect_timeout", "naming")
-_KNOWN = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
 # Kinds of fields that name variables: they add to the values that are given beside them.
 _VARIABLES = ("names", "references", "bearer")
+_FIELDS = FIELDS.keys() | IGNORED | RESTRICTIVE | {"path"}
 
 
 def read_entry(name: str, entry: Any, application: Application, report: Report) -> Entry:
@@ -140,7 +140,7 @@ def unknown_fields(entry: Mapping[str, Any]) -> list[str]:
     return [
         key
         for key, value in entry.items()
-        if value is not None and key not in _KNOWN and not is_comment(key)  # Goose writes nulls
+        if value is not None and key not in _FIELDS and not is_comment(key)  # Goose writes nulls
     ]
 
 

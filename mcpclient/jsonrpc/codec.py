@@ -223,23 +223,19 @@ def encode_line(message: Mapping[str, Any]) -> Sequence[bytes | memoryview]:
     Raises what `encode` does.
     """
     for name in VERBATIM_MEMBERS:
-        content = message.get(name)
-        if type(content) is VerbatimObject:
-            pieces = [*_pieces(message, name), b"\n"]
-            return pieces if is_large(content) else (b"".join(pieces),)
-    return (encode(message) + b"\n",)
+        if is_large(message.get(name)):
+            return [*_pieces(message, name), b"\n"]
+    return [encode(message) + b"\n"]
 
 
 def _pieces(message: Mapping[str, Any], name: str) -> list[bytes | memoryview]:
-    request_id, method = message.get("id"), b""
-    if len(message) == _REQUEST:
-        method = encode_string(message.get("method"))
-    if type(request_id) is int and len(message) == _RESPONSE:
-        begun = b'{"jsonrpc":"2.0","id":%d' % request_id
-    elif type(request_id) is int and method:
+    request_id, method = message.get("id"), encode_string(message.get("method"))
+    if type(request_id) is not int or len(message) != (_REQUEST if method else _RESPONSE):
+        begun = _encoded({key: each for key, each in message.items() if key != name})[:-1]
+    elif method:
         begun = b'{"jsonrpc":"2.0","id":%d,"method":%b' % (request_id, method)
     else:
-        begun = _encoded({key: each for key, each in message.items() if key != name})[:-1]
+        begun = b'{"jsonrpc":"2.0","id":%d' % request_id
     return [begun + _OPENINGS[name], message[name].text, b"}"]
 
 

@@ -16,8 +16,8 @@ _ENDING = re.compile(r"[ \t\r\n]*\}[ \t\r\n]*")
 
 # What nearly all messages have before their first brace, and may have behind its object: members
 # that name the message.
-_NAMED = {'"params":': "params", '"result":': "result", ',"error":': "error", ' "error":': "error"}
-_LENGTH = 9
+_KEYS = {'"params":': "params", '"result":': "result", ',"error":': "error", ' "error":': "error"}
+_KEY_LENGTH = 9
 _NAMES = r'"(?:jsonrpc|id|method)": ?(?:"[^"\\]*"|-?\d+)'
 _TAIL = re.compile(rf"(?:, ?{_NAMES})*\}}")
 
@@ -45,14 +45,14 @@ def decode_verbatim(text: bytes | str) -> Any:
 def _decode_plain(string: str, line: bytes) -> dict[str, Any] | None:
     start = string.find("{", 1)
     before = string[:start]
-    name = _NAMED.get(before.rstrip(" ")[-_LENGTH:])
+    name = _KEYS.get(before.rstrip(" ")[-_KEY_LENGTH:])
     if name is None or start < 0 or "\\" in before:  # it may be the end of a string
         return None
     value, end = _scan_strictly(string, start)
     behind = string[end:]
     if behind != "}" and _TAIL.fullmatch(behind) is None:
         return None
-    names = f"{before}0{behind}"
+    names = f"{before}0{behind}"  # the message without its content
     message, end_of_names = scan(names, 0)
     if end_of_names < len(names):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -15,7 +14,9 @@ from mcpclient.jsonrpc.verbatim import decode_verbatim
 from tests.support.tables import each_row
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text() | st.sampled_from(['"', "\\", "{", "]"]),
+    st.integers()
+    | st.text()
+    | st.sampled_from([None, True, False, '"', "\\", "{", "]", "NaN", "Infinity"]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=12,
 )
@@ -75,8 +76,7 @@ def test_messages_are_read_as_the_decoder_reads_them(
     decoded = decode_verbatim(text.encode("utf-8", "surrogatepass"))
     assert decoded == message
     for name in ("params", "result"):
-        # Words that other decoders refuse are looked for in strings, too.
-        if isinstance(decoded.get(name), dict) and not re.search("NaN|Infinity", text):
+        if isinstance(decoded.get(name), dict):
             assert decode(text_of(decoded[name])) == message[name]
             assert text_of(decoded[name]) in text
 
@@ -86,6 +86,7 @@ def test_messages_are_read_as_the_decoder_reads_them(
     [
         *('{"id":01,"result":{}}', '{"id":1,"result":{}}}', '{"id":1,,"result":{}}'),
         *('{"result":{},"id":1,}', '{"result":{}"id":1}', '{"id":"\n","result":{}}'),
+        '"params":{}}',
         *('{"a"', '{"a":', '{"a":1', '{"a":1,', '{"a" 1}', "{1:2}", '{"a":}', '{"a":[}', '{"a":"'),
         *('{"a":1}x', '{"a":1 2}', "{,}", '{"params":{"b"', "{", "", '{"a":{"b":"\\"}}'),
     ],

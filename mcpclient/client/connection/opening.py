@@ -153,7 +153,7 @@ class Opening:
         if isinstance(step, Tell):
             sending = session.begin_notification(step.method, None, step.era)
             if sending is not None:
-                await self._within(step.method, self._finished(sending))
+                await self._within(step.method, self._until_sent(sending))
         elif isinstance(step, OpenServerChannel):
             listening = session.transport.listen(step.headers)
             await self._within("opening the server's channel", listening)
@@ -278,7 +278,7 @@ class Opening:
             if not task.done():
                 await cancel_all([task])
 
-    async def _finished(self, sending: Awaitable[None]) -> None:
+    async def _until_sent(self, sending: Awaitable[None]) -> None:
         await sending  # in a task, so that a loss cancels the wait and nothing of the transport
 
     async def _first_of(
@@ -303,6 +303,7 @@ class Opening:
                     until = look(now)
             except Exception as error:  # of a transport that is not of this library
                 resolve(over, None, error)
+                return
             left = min(until, self._deadline) - now
             if left <= 0:
                 resolve(over, False)
